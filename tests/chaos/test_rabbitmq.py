@@ -29,6 +29,7 @@ from stackwright.local.images import building, loading
 from stackwright.local.progress import Silent
 from stackwright.services.rabbitmq import configuration
 from stackwright.services.rabbitmq.kinds import RabbitMq, RabbitMqSpec
+from stackwright.services.rabbitmq.service import SERVE
 from tests.e2e.clusters import Kubectl
 from tests.e2e.waiting import PATIENCE, eventually
 
@@ -137,7 +138,7 @@ def broker(kubeconfig: Path) -> Iterator[Broker]:
     resource = made.resource(RabbitMqSpec())
     files = tuple(configuration.files(resource))
     data = {file.key: file.content for file in files}
-    data["server.json"] = start.contract("rabbitmq-server", files, "rabbitmq")
+    data["server.json"] = start.contract(SERVE, files, "rabbitmq")
     kubectl("create", "namespace", kubectl.namespace)
     kubectl.apply(
         secret("rabbitmq-config-data", data),
@@ -250,5 +251,51 @@ def test_a_node_that_lost_its_volume_joins_again(broker: Broker) -> None:
     # Node 0 is the one that begins a cluster where there is none; here there is one.
     broker.kubectl("delete", "persistentvolumeclaim/data-rabbitmq-server-0", "--wait=false")
     broker.kubectl("delete", "pod/rabbitmq-server-0")
+    broker.settle(3)
+    eventually(lambda: broker.queues() == {"queue": (20, broker.names(3))}, lambda: f"{broker.queues()}")
+
+
+def install_beginning(broker: Broker, tell: Callable[[str], None]) -> None:
+    """Install three nodes, and wait until another node than 0 joins."""
+    begin = time.monotonic()
+    broker.install(3)
+    eventually(lambda: joins(broker, 1) or joins(broker, 2), lambda: log_of(broker, 1))
+    tell(f"a node of RabbitMQ joins {time.monotonic() - begin:.0f} s after the install")
+
+
+def joins(broker: Broker, number: int) -> bool:
+    """Whether a node has begun to join."""
+    return "Joining rabbit@" in log_of(broker, number)
+
+
+def log_of(broker: Broker, number: int) -> str:
+    with contextlib.suppress(AssertionError):
+        return broker.kubectl("logs", f"rabbitmq-server-{number}", "--container=server")
+    return ""
+
+
+def test_node_0_killed_while_others_join_leaves_one_cluster(broker: Broker, tell: Callable[[str], None]) -> None:
+    install_beginning(broker, tell)
+    broker.kubectl("exec", "rabbitmq-server-0", "--container=server", "--", "pkill", "-9", "beam.smp")
+    broker.settle(3)
+    begun = [number for number in range(3) if "Beginning a cluster" in log_of(broker, number)]
+    assert begun in ([], [0])
+
+
+def test_pods_deleted_while_they_join_leave_one_cluster(broker: Broker, tell: Callable[[str], None]) -> None:
+    install_beginning(broker, tell)
+    broker.kubectl("delete", "pod/rabbitmq-server-1", "pod/rabbitmq-server-2", "--force", "--grace-period=0")
+    broker.settle(3)
+
+
+def test_a_node_that_was_forced_out_joins_again(broker: Broker) -> None:
+    broker.install(3)
+    broker.settle(3)
+    assert broker.ask("PUT", "queues/%2F/queue", {"durable": True}) == {}
+    broker.publish("queue", 20)
+    broker.kubectl("exec", "rabbitmq-server-2", "--container=server", "--", "rabbitmqctl", "stop_app")
+    forget = ("rabbitmqctl", "forget_cluster_node", broker.names(3)[2])
+    broker.kubectl("exec", "rabbitmq-server-0", "--container=server", "--", *forget)
+    broker.kubectl("delete", "pod/rabbitmq-server-2", "--force", "--grace-period=0")
     broker.settle(3)
     eventually(lambda: broker.queues() == {"queue": (20, broker.names(3))}, lambda: f"{broker.queues()}")

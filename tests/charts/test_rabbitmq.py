@@ -6,6 +6,7 @@ from stackwright.blueprint import start
 from stackwright.kube.resource import ObjectMeta
 from stackwright.services.rabbitmq import configuration
 from stackwright.services.rabbitmq.kinds import RabbitMq
+from stackwright.services.rabbitmq.service import SERVE
 from tests.charts.conftest import CHARTS, Refuse, Render
 
 NAME = ("StatefulSet", "rabbitmq-server")
@@ -55,6 +56,11 @@ def test_a_booting_or_paused_node_is_not_killed(render: Render) -> None:
         assert container[probe]["tcpSocket"] == {"port": "distribution"}
 
 
+def test_the_pods_have_all_programs(render: Render) -> None:
+    said = render("rabbitmq")["ConfigMap", "rabbitmq-scripts"]["data"]
+    assert said == {path.name: path.read_text() for path in (CHARTS / "rabbitmq" / "files").iterdir()}
+
+
 def test_a_number_of_nodes_that_is_none_is_refused(refuse: Refuse) -> None:
     said = refuse("rabbitmq", "--set", "components.server.replicas=-1").replace("/", ".")
     assert "components.server.replicas" in said
@@ -68,5 +74,5 @@ def test_the_example_is_what_the_operator_writes() -> None:
     broker = RabbitMq(metadata=ObjectMeta(name="rabbitmq", namespace="openstack"))
     files = tuple(configuration.files(broker))
     expected = {file.key: file.content for file in files}
-    expected["server.json"] = start.contract("rabbitmq-server", files, "rabbitmq")
+    expected["server.json"] = start.contract(SERVE, files, "rabbitmq")
     assert {path.name: Path(path).read_text() for path in EXAMPLE.iterdir()} == expected

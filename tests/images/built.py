@@ -55,7 +55,9 @@ class Built:
         user: int | None = None,
         environment: Mapping[str, str] | None = None,
         timeout: float = 120,
+        alone: bool = False,
     ) -> Answer:
+        """Run a command; if it is `alone`, in a network of its own, which has nothing but loopback."""
         uid = str(self.user if user is None else user)
         words = ["exec", "chroot", str(self.root), "setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups"]
         words += ["--no-new-privs", "--bounding-set=-all", "--inh-caps=-all", "sh", "-c", command]
@@ -63,9 +65,11 @@ class Built:
             ["mount", "-t", "proc", "proc", f"{self.root}/proc"],
             ["mount", "--rbind", "/dev", f"{self.root}/dev"],
         ]
-        script = " && ".join(shlex.join(step) for step in [*mounts, words])
+        network = [["ip", "link", "set", "lo", "up"]] if alone else []
+        script = " && ".join(shlex.join(step) for step in [*network, *mounts, words])
+        apart = ["--net"] if alone else []
         done = subprocess.run(
-            ["unshare", "--mount", "--pid", "--fork", "--propagation", "private", "sh", "-c", script],
+            ["unshare", "--mount", "--pid", "--fork", *apart, "--propagation", "private", "sh", "-c", script],
             env={**self.environment, **(environment or {})},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -24,7 +24,10 @@ from stackwright.services.rabbitmq.kinds import DefaultUser, RabbitMq, SecretRef
 
 # Erlang listens here from the start, even while the broker boots, waits for other nodes or has paused itself.
 ALIVE: JsonObject = {"tcpSocket": {"port": "distribution"}, "timeoutSeconds": 5}
-READY = ["python3", "/var/lib/stackwright/scripts/ready.py"]
+SCRIPTS = "/var/lib/stackwright/scripts"
+READY = ["python3", f"{SCRIPTS}/ready.py"]
+# It becomes the server; a node without data joins its cluster first.
+SERVE = f"python3 {SCRIPTS}/serve.py"
 DEFAULT_USER_FILE = "default_user.conf"
 OWN_VALUES = {
     "tolerations": described("Taints of nodes that the pods tolerate.", {"type": "array", "items": {"type": "object"}}),
@@ -162,7 +165,7 @@ SERVICE = Service(
     components=(
         Component(
             "server",
-            command=lambda _: "rabbitmq-server",
+            command=lambda _: SERVE,
             files=files,
             values=storage,
             description="The servers: a StatefulSet.",

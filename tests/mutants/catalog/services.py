@@ -5,8 +5,37 @@ from tests.mutants.mutant import Mutant
 KEYSTONE = "tests/functional/services/test_keystone.py"
 EVERY_SERVICE = "tests/functional/services/test_cases.py"
 ON_FAULTS = "tests/runtime/test_service_controller.py"
+BROKER_PROGRAMS = "tests/unit/charts/test_rabbitmq_programs.py"
 
 MUTANTS = (
+    Mutant(
+        "a node of a broker begins a second cluster",
+        "charts/rabbitmq/files/peers.py",
+        "return [] if number == 0 and not silent else None",
+        "return [] if not silent else None",
+        (f"{BROKER_PROGRAMS}::test_who_begins_and_who_joins",),
+    ),
+    Mutant(
+        "a server of a broker without data looks for peers by itself",
+        "charts/rabbitmq/files/prepare.py",
+        "*(alone if begins else NEVER_ALONE)",
+        "*alone",
+        (f"{BROKER_PROGRAMS}::test_no_server_finds_peers_by_itself",),
+    ),
+    Mutant(
+        "data of a broker's node are deleted without proof that a join has left them",
+        "charts/rabbitmq/files/volume.py",
+        'raise RuntimeError("only what a join has left may be deleted")',
+        "pass",
+        (f"{BROKER_PROGRAMS}::test_only_what_a_join_has_left_is_wiped",),
+    ),
+    Mutant(
+        "data of a broker's node are put aside although one of the others knows it",
+        "charts/rabbitmq/files/join.py",
+        "if found is not None and cluster.node(cluster.ordinal()) in found.members:\n            return False",
+        "if False:\n            return False",
+        (f"{BROKER_PROGRAMS}::test_data_are_put_aside_only_where_most_nodes_have_forgotten_them",),
+    ),
     Mutant(
         "a user's own Secret is deleted when another account is used",
         "stackwright/blueprint/needs/database.py",

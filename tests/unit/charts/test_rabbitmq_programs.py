@@ -1,8 +1,10 @@
 """What the programs in RabbitMQ's pods decide."""
 
 import importlib
+import re
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -14,7 +16,7 @@ FILES = Path(__file__).parents[3] / "charts" / "rabbitmq" / "files"
 
 @pytest.fixture
 def programs(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, ModuleType]]:
-    names = ("cluster", "prepare", "ready", "stop")
+    names = ("cluster", "join", "peers", "prepare", "ready", "serve", "stop", "volume")
     monkeypatch.syspath_prepend(str(FILES))
     monkeypatch.setenv("POD_NAME", "rabbitmq-server-2")
     monkeypatch.setenv("POD_NAMESPACE", "openstack")
@@ -45,7 +47,7 @@ def test_a_node_knows_its_number_and_the_names_of_all(programs: dict[str, Module
 def test_who_begins_and_who_joins(
     programs: dict[str, ModuleType], number: int, serving: list[int], silent: list[int], chosen: list[int] | None
 ) -> None:
-    assert programs["prepare"].choose(number, serving, silent) == chosen
+    assert programs["peers"].choose(number, serving, silent) == chosen
 
 
 @pytest.mark.parametrize("replicas", [None, 0])
@@ -53,7 +55,7 @@ def test_nobody_begins_a_cluster_that_shall_have_no_nodes(
     programs: dict[str, ModuleType], monkeypatch: pytest.MonkeyPatch, replicas: int | None
 ) -> None:
     monkeypatch.setattr(programs["cluster"], "replicas", lambda: replicas)
-    assert programs["prepare"].look(0) == (None, "Waiting: there shall be no nodes")
+    assert programs["peers"].look(0) == (None, "Waiting: there shall be no nodes")
 
 
 @pytest.mark.parametrize(
@@ -73,14 +75,14 @@ def test_whether_a_node_has_data(
     place.mkdir()
     for name in files:
         (place / name).touch()
-    assert programs["prepare"].has_data(tmp_path) is expected
+    assert programs["volume"].Volume(tmp_path, place.name).has_data is expected
 
 
 def test_the_newer_store_is_data_where_it_is_in_use(programs: dict[str, ModuleType], tmp_path: Path) -> None:
     name = programs["cluster"].node(2)
     (tmp_path / name / "coordination").mkdir(parents=True)
     (tmp_path / f"{name}-feature_flags").write_text("[khepri_db].\n")
-    assert programs["prepare"].has_data(tmp_path)
+    assert programs["volume"].Volume(tmp_path, name).has_data
 
 
 def test_a_cookie_is_copied_for_its_owner_alone(programs: dict[str, ModuleType], tmp_path: Path) -> None:
@@ -130,11 +132,6 @@ def test_a_node_that_stays_waits_for_those_alone_that_leave(programs: dict[str, 
     above, node = programs["stop"].above, programs["cluster"].node
     assert above(members(0, 1, 2, 3, 4), 4) == [node(4)]
     assert above(members(0, 1, 2, 3), 4) == []
-
-
-def test_only_a_node_that_answers_says_who_is_no_member(programs: dict[str, ModuleType]) -> None:
-    answers = (members(0, 1), members(0, 2), members(1), "")
-    assert [programs["prepare"].lacks(text, 0) for text in answers] == [True, False, False, False]
 
 
 class Calls:
@@ -189,3 +186,197 @@ def test_whether_a_node_is_ready(
     programs: dict[str, ModuleType], status: int, body: dict[str, Any], trouble: str
 ) -> None:
     assert programs["ready"].trouble(status, body) == trouble
+
+
+class Nodes:
+    """What other nodes say of their cluster, and what this one was made to do."""
+
+    def __init__(self, programs: dict[str, ModuleType], views: dict[int, str]) -> None:
+        self.node, self.views, self.made = programs["cluster"].node, views, list[str]()
+
+    def __call__(self, number: int, *words: str) -> str:
+        self.made.append(f"{number}: {' '.join(words)}")
+        if words[0] == "forget_cluster_node" and number in self.views:
+            members, running = re.findall(r"\[[^\]]*\]", self.views[number])
+            self.views[number] = f"{{{members.replace(words[1], 'nobody')},{running.replace(words[1], 'nobody')}}}"
+        return self.views.get(number, "") if words[0] == "eval" else ""
+
+
+def cluster_of(*numbers: int, running: tuple[int, ...] | None = None) -> str:
+    """What a node prints of the members of its cluster, and of those who run."""
+    return f"{{{members(*numbers)},{members(*(numbers if running is None else running))}}}\n"
+
+
+@pytest.fixture
+def own(programs: dict[str, ModuleType], tmp_path: Path) -> Any:
+    return programs["volume"].Volume(tmp_path, programs["cluster"].node(2))
+
+
+def write_tables(own: Any) -> None:
+    """Let a node have what the member of a cluster has."""
+    own.place.mkdir()
+    (own.place / "schema.DAT").write_text("tables")
+    own.flags.write_text("[].\n")
+
+
+Play = Callable[..., Nodes]
+
+
+@pytest.fixture
+def play(programs: dict[str, ModuleType], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Play:
+    """Let other nodes serve, and say of their clusters what a test wants; Erlang is a program that only waits."""
+    program = tmp_path / "programs" / "rabbitmq-server"
+    program.parent.mkdir()
+    program.write_text('#!/bin/sh\necho "$RABBITMQ_NODE_ONLY $*" >> "$(dirname "$0")/started"\nexec sleep 60\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(program.parent), prepend=":")
+
+    def begin(number: int, views: dict[int, str], serving: list[int] | None = None, replicas: int = 3) -> Nodes:
+        nodes = Nodes(programs, views)
+        served = list(views) if serving is None else serving
+        monkeypatch.setenv("POD_NAME", f"rabbitmq-server-{number}")
+        monkeypatch.setattr(programs["join"], "control", nodes)
+        monkeypatch.setattr(programs["cluster"], "replicas", lambda: replicas)
+        hosts = [programs["cluster"].host(each) for each in served]
+        monkeypatch.setattr(programs["peers"], "serves", lambda host: host in hosts)
+        monkeypatch.setattr(programs["peers"], "is_blank", lambda _: True)
+        monkeypatch.setattr(programs["peers"], "say_blank", lambda: None)
+        monkeypatch.setattr(time, "sleep", lambda _: None)
+        return nodes
+
+    return begin
+
+
+def joined(words: list[str]) -> str:
+    """The member that a command joins; empty for the plain server."""
+    return found[1] if (found := re.search(r"Member = '([^']*)'", words[-1])) else ""
+
+
+def test_a_node_without_data_joins_the_one_that_serves(programs: dict[str, ModuleType], play: Play, own: Any) -> None:
+    nodes = play(2, {1: cluster_of(0, 1)})
+    words, begins = programs["serve"].decide(own)
+    assert (joined(words), begins) == (programs["cluster"].node(1), False)
+    assert own.is_marked
+    assert f'file:delete("{own.marker}")' in words[-1]
+    assert not [each for each in nodes.made if "forget" in each]
+
+
+def test_only_node_0_begins_a_cluster(programs: dict[str, ModuleType], play: Play, own: Any) -> None:
+    play(0, {})
+    assert programs["serve"].decide(own) == (["rabbitmq-server"], True)
+    assert not own.is_marked
+
+
+def test_a_node_that_lost_its_volume_is_forgotten_before_it_joins(
+    programs: dict[str, ModuleType], play: Play, own: Any
+) -> None:
+    nodes = play(2, {0: cluster_of(0, 1, 2, running=(0, 1))})
+    words, _ = programs["serve"].decide(own)
+    assert joined(words) == programs["cluster"].node(0)
+    assert f"0: forget_cluster_node {programs['cluster'].node(2)}" in nodes.made
+
+
+def test_one_that_does_not_answer_is_not_joined(programs: dict[str, ModuleType], play: Play, own: Any) -> None:
+    play(2, {1: cluster_of(0, 1)}, serving=[0, 1])
+    assert joined(programs["serve"].decide(own)[0]) == programs["cluster"].node(1)
+
+
+def test_a_join_that_was_cut_short_is_forgotten_and_wiped(
+    programs: dict[str, ModuleType], play: Play, own: Any, tmp_path: Path
+) -> None:
+    own.mark()
+    write_tables(own)
+    nodes = play(2, {0: cluster_of(0, 1, 2, running=(0, 1))})
+    words, _ = programs["serve"].decide(own)
+    assert joined(words) == programs["cluster"].node(0)
+    assert f"0: forget_cluster_node {programs['cluster'].node(2)}" in nodes.made
+    assert not own.place.exists()
+    assert not own.flags.exists()
+    assert not (tmp_path / "programs" / "started").exists()
+
+
+def test_who_waits_for_the_tables_of_a_join_is_shown_them(
+    programs: dict[str, ModuleType], play: Play, own: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """While the cluster forgets the node, Erlang runs on without them."""
+    own.mark()
+    write_tables(own)
+    nodes = play(2, {0: cluster_of(0, 2, running=(0,)), 2: "stopped"}, serving=[])
+    started = tmp_path / "programs" / "started"
+    host = programs["cluster"].host(0)
+    monkeypatch.setattr(programs["peers"], "serves", lambda asked: asked == host and started.exists())
+    words, _ = programs["serve"].decide(own)
+    assert joined(words) == programs["cluster"].node(0)
+    assert "mnesia:start()" in started.read_text()
+    hidden = next(place for place, each in enumerate(nodes.made) if "mnesia:stop()" in each)
+    assert hidden < nodes.made.index(f"0: forget_cluster_node {programs['cluster'].node(2)}")
+
+
+def test_node_0_that_was_killed_while_it_joined_begins_where_nobody_has_data(
+    programs: dict[str, ModuleType], play: Play, own: Any
+) -> None:
+    own.mark()
+    write_tables(own)
+    play(0, {})
+    assert programs["serve"].decide(own) == (["rabbitmq-server"], True)
+    assert not own.place.exists()
+    assert not own.is_marked
+
+
+def test_only_what_a_join_has_left_is_wiped(own: Any) -> None:
+    write_tables(own)
+    with pytest.raises(RuntimeError, match="only what a join has left"):
+        own.wipe()
+    assert own.has_data
+
+
+@pytest.mark.parametrize(
+    ("views", "serving", "aside"),
+    [
+        pytest.param({0: cluster_of(0, 1), 1: cluster_of(0, 1)}, None, True, id="most-serve-and-none-knows-it"),
+        pytest.param({0: cluster_of(0, 1, 2), 1: cluster_of(0, 1)}, None, False, id="one-knows-it"),
+        pytest.param({0: cluster_of(0), 1: cluster_of(1)}, None, False, id="they-do-not-serve-together"),
+        pytest.param({0: cluster_of(0, 1)}, None, False, id="too-few-serve"),
+        pytest.param({0: cluster_of(0, 1)}, [0, 1], False, id="one-does-not-answer"),
+        pytest.param({}, None, False, id="nobody-serves"),
+    ],
+)
+def test_data_are_put_aside_only_where_most_nodes_have_forgotten_them(
+    programs: dict[str, ModuleType], play: Play, own: Any, views: dict[int, str], serving: list[int] | None, aside: bool
+) -> None:
+    write_tables(own)
+    play(2, views, serving)
+    words, begins = programs["serve"].decide(own)
+    assert begins is False
+    assert (words == ["rabbitmq-server"]) is not aside
+    assert own.place.exists() is not aside
+    kept = [path.read_text() for path in own.data.glob(f"{own.name}.aside-*/schema.DAT")]
+    assert kept == (["tables"] if aside else [])
+
+
+def test_who_cannot_ask_the_api_server_goes_on_with_its_data(
+    programs: dict[str, ModuleType], play: Play, own: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_tables(own)
+    play(2, {0: cluster_of(0, 1), 1: cluster_of(0, 1)})
+
+    def refuse() -> int:
+        raise programs["cluster"].Unanswered("no")
+
+    monkeypatch.setattr(programs["cluster"], "replicas", refuse)
+    assert programs["serve"].decide(own) == (["rabbitmq-server"], False)
+
+
+@pytest.mark.parametrize("begins", [True, False])
+def test_no_server_finds_peers_by_itself(
+    programs: dict[str, ModuleType], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, begins: bool
+) -> None:
+    monkeypatch.setattr(programs["prepare"], "CONFIGURATION", tmp_path)
+    programs["prepare"].write_peers(begins=begins)
+    lines = (tmp_path / "05-peers.conf").read_text().splitlines()
+    alone = programs["cluster"].node(2) if begins else "rabbit@nobody.invalid"
+    assert lines[:2] == [
+        "cluster_formation.peer_discovery_backend = classic_config",
+        f"cluster_formation.classic_config.nodes.1 = {alone}",
+    ]
+    assert len([line for line in lines if "nodes." in line]) == 1

@@ -1,0 +1,167 @@
+"""How a node becomes a member of a cluster that is there. It cannot begin one here.
+
+RabbitMQ's own discovery sorts the nodes that answer by the size of their clusters and by age. A node that joins is the
+oldest when the other one has just been restarted, selects itself, and begins a second cluster. So a node is told here
+whom it joins, before its server starts.
+
+All that happens in one Erlang: of two members one is no majority, so the other one stops as soon as a node that has
+joined goes away, be it only for a moment.
+"""
+
+import os
+import re
+import signal
+import subprocess
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import cluster
+from volume import Volume
+
+# What `rabbitmqctl stop_app` leaves running: the node has its name and its configuration, and no server.
+PRELAUNCH = """\
+    {ok, _} = application:ensure_all_started(rabbitmq_prelaunch),
+    _ = application:load(rabbit)"""
+# The function is that of `rabbitmqctl join_cluster`. Nodes join one after the other: a lock goes with the node that has
+# it. Where the member is lost, the join would wait for it without a word. The server starts when the mark is gone.
+JOIN = """\
+Member = '%(member)s',
+Watch = fun() ->
+    monitor_node(Member, true),
+    receive
+        {nodedown, Member} -> io:format("~ts was lost meanwhile~n", [Member]), halt(1);
+        through -> ok
+    end
+end,
+Lock = {stackwright_joins, self()},
+try
+%(prelaunch)s,
+    Context = rabbit_prelaunch:get_context(),
+    ok = rabbit_prelaunch_feature_flags:setup(Context),
+    ok = rabbit_prelaunch_cluster:setup(Context),
+    Watcher = spawn(Watch),
+    true = global:set_lock(Lock, [Member]),
+    ok = rabbit_db_cluster:join(Member, disc),
+    ok = file:delete("%(marker)s"),
+    os:cmd("sync"),
+    Watcher ! through,
+    global:del_lock(Lock, [Member])
+of
+    _ -> io:format("This node is a member of the cluster of ~ts~n", [Member]), rabbit:boot()
+catch
+    _:Reason -> io:format("This node could not join ~ts: ~tp~n", [Member, Reason]), halt(1)
+end."""
+SHOW = """\
+try
+%(prelaunch)s%(tables)s,
+    persistent_term:put(stackwright_shown, true)
+catch
+    _:Reason -> io:format("The tables of a join cannot be shown: ~tp~n", [Reason]), halt(1)
+end."""
+HIDE = "case persistent_term:get(stackwright_shown, false) of true -> mnesia:stop(); false -> not_yet end."
+VIEW = "{rabbit_nodes:list_members(), rabbit_nodes:list_running()}."
+
+
+@dataclass(frozen=True)
+class View:
+    """What a node says of its cluster: who belongs to it, and who of them runs."""
+
+    members: frozenset[str]
+    running: frozenset[str]
+
+
+def say(text: str) -> None:
+    """Say it in the log."""
+    print(text, flush=True)
+
+
+def control(number: int, *words: str) -> str:
+    """Return what a node says; nothing where it does not answer, or refuses."""
+    command = ["rabbitmqctl", "--longnames", "--node", cluster.node(number), *words]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    except subprocess.TimeoutExpired:
+        return ""
+    return done.stdout if done.returncode == 0 else ""
+
+
+def read(printed: str, asked: int) -> View | None:
+    """Return what a node printed of its cluster; None where it says nothing that makes sense."""
+    lists = [frozenset(re.findall(r"\w+@[\w.-]+", found)) for found in re.findall(r"\[([^\]]*)\]", printed)]
+    view = View(*lists) if len(lists) == 2 else None
+    return view if view is not None and cluster.node(asked) in view.members else None
+
+
+def view(number: int) -> View | None:
+    """Ask a node for its cluster."""
+    return read(control(number, "eval", VIEW), number)
+
+
+def is_disowned(declared: int, serving: Iterable[int]) -> bool:
+    """Return whether most of the nodes that shall be there serve together, and none of them knows this one.
+
+    Somebody has forced it out. RabbitMQ does not start with its data then, and does not begin anew by itself.
+    """
+    numbers = list(serving)
+    if 2 * len(numbers) <= declared:
+        return False
+    views: dict[str, View] = {}
+    for number in numbers:
+        found = view(number)
+        if found is not None and cluster.node(cluster.ordinal()) in found.members:
+            return False
+        if found is not None:
+            views[cluster.node(number)] = found
+    return 2 * len(views) > declared and all(views.keys() <= found.running for found in views.values())
+
+
+def forget(number: int) -> bool:
+    """Let the cluster forget an earlier life of this node; return whether this one is no member of it now.
+
+    As long as its former self is a member, RabbitMQ refuses to join.
+    """
+    mine, found = cluster.node(cluster.ordinal()), view(number)
+    if found is not None and mine in found.members:
+        control(number, "forget_cluster_node", mine)
+        found = view(number)
+    return found is not None and mine not in found.members
+
+
+def command(program: str) -> list[str]:
+    """Return what starts Erlang as the server does, and runs a program in place of the server."""
+    return ["env", "RABBITMQ_NODE_ONLY=1", "ERL_CRASH_DUMP=/dev/null", "rabbitmq-server", "-eval", program]
+
+
+def start(own: Volume, number: int) -> list[str]:
+    """Return the command with which a node joins another and then serves; all that it writes is marked until then."""
+    own.mark()
+    member = cluster.node(number)
+    say(f"Joining {member}")
+    return command(JOIN % {"prelaunch": PRELAUNCH, "member": member, "marker": own.marker})
+
+
+@contextmanager
+def shown(own: Volume) -> Iterator[subprocess.Popen[bytes]]:
+    """Let Erlang run for the time of a block, with the tables that a join has copied, if there are any.
+
+    Others may wait for that before they serve: one that is no majority without this node, and one that was restarted
+    while this node copied its tables, because this one might have gone on alone.
+    """
+    tables = ",\n    ok = mnesia:start()" if own.has_tables else ""
+    program = command(SHOW % {"prelaunch": PRELAUNCH, "tables": tables})
+    running = subprocess.Popen(program, start_new_session=True)
+    try:
+        yield running
+    finally:
+        running.terminate()
+        try:
+            running.wait(30)
+        except subprocess.TimeoutExpired:
+            os.killpg(running.pid, signal.SIGKILL)
+            running.wait()
+
+
+def hide(running: subprocess.Popen[bytes]) -> bool:
+    """Show the tables no longer: who shows any is not forgotten. Return whether that is so; Erlang itself runs on."""
+    return running.poll() is not None or "stopped" in control(cluster.ordinal(), "eval", HIDE)

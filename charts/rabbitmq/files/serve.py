@@ -1,0 +1,92 @@
+"""Become the server: go on with the data that are there, begin a cluster if that is this node's part, or join one."""
+
+import os
+import sys
+import time
+
+import cluster
+import join
+import peers
+import prepare
+import volume
+from join import say
+from volume import Volume
+
+SERVER = ["rabbitmq-server"]
+
+
+def is_disowned() -> bool:
+    """Return whether this node has the data of a member, and is none any more; no where that is not sure."""
+    try:
+        declared = cluster.replicas() or 0
+    except cluster.Unanswered:
+        return False
+    others = (other for other in range(declared) if other != cluster.ordinal())
+    return join.is_disowned(declared, [other for other in others if peers.serves(cluster.host(other))])
+
+
+def clean(own: Volume) -> None:
+    """Undo a join that did not get through: the cluster forgets it, and nothing of it stays on the volume."""
+    say("This node was stopped while it joined a cluster. It has no data of its own, and joins anew")
+    while not is_forgotten(own):
+        say("Trying again: the cluster has not forgotten this node yet")
+        time.sleep(1)
+    own.wipe()
+    own.unmark()
+
+
+def is_forgotten(own: Volume) -> bool:
+    """Wait until others serve, and let them forget this node; return whether none of them knows it now."""
+    numbers, _ = peers.look(cluster.ordinal())
+    if numbers is None:
+        with join.shown(own) as running:
+            numbers = peers.await_clear()
+            while numbers and not join.hide(running):
+                time.sleep(0.5)
+            return forgotten_by(numbers)
+    return forgotten_by(numbers)
+
+
+def forgotten_by(numbers: list[int]) -> bool:
+    """Return whether the cluster has forgotten this node; there is none where nobody serves and nobody has data."""
+    return not numbers or any(join.forget(number) for number in numbers)
+
+
+def target() -> int | None:
+    """Wait until this node can join; return the node to join, None to begin a cluster."""
+    while True:
+        numbers = peers.await_clear()
+        ready = next((number for number in numbers if join.forget(number)), None)
+        if ready is not None or not numbers:
+            return ready
+        say(f"Trying again: {cluster.node(numbers[0])} has not forgotten an earlier life of this node yet")
+        time.sleep(1)
+
+
+def decide(own: Volume) -> tuple[list[str], bool]:
+    """Return the command to become, and whether it may begin a cluster."""
+    if own.has_data and not own.is_marked:
+        if not is_disowned():
+            say("This node has data and goes on with it")
+            return SERVER, False
+        say(f"The others have forgotten this node. Its data are kept in {own.put_aside()}, and it joins anew")
+    peers.say_blank()
+    if own.is_marked:
+        clean(own)
+    number = target()
+    if number is not None:
+        return join.start(own, number), False
+    say("Beginning a cluster")
+    return SERVER, True
+
+
+def main() -> None:
+    """Decide, and become what was decided."""
+    words, begins = decide(volume.own())
+    prepare.write_peers(begins=begins)
+    sys.stdout.flush()
+    os.execvp(words[0], words)  # noqa: S606  it is the program that the pod is for
+
+
+if __name__ == "__main__":
+    main()
