@@ -15,7 +15,7 @@ from tests.charts.conftest import Render
 FIXED = ("selector", "serviceName", "volumeClaimTemplates", "podManagementPolicy")
 SETTLED = {
     ("mariadb", "mariadb-galera"): ("d1b09bb8106d", "c0d3a5d71612"),
-    ("rabbitmq", "rabbitmq-server"): ("c829e95ee74f", "94ea52f3b79a"),
+    ("rabbitmq", "rabbitmq-server"): ("4564816acfcd", "94ea52f3b79a"),
     ("memcached", "memcached"): ("8e0dbcf0ca66", "e2704cd6b3b8"),
 }
 # The programs of the nodes are in a ConfigMap; that they changed is for their own tests to say.

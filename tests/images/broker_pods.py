@@ -64,6 +64,14 @@ def run_program(name: str) -> None:
     {"prepare": prepare, "serve": serve}[name].main()
 
 
+def enable_flags(home: Path) -> None:
+    """Do what the pod does as soon as it has started."""
+    cluster, flags, ready = (program(each) for each in ("cluster", "flags", "ready"))
+    cluster.replicas, cluster.node = lambda: 1, node
+    ready.USER = home / "conf.d" / "20-default-user.conf"
+    flags.main()
+
+
 class Pod:
     """A pod of the StatefulSet: its init container runs once, its server is started again whenever it has ended."""
 
@@ -223,6 +231,23 @@ def scene_disowned() -> None:
         path.name for path in (pods[2].home / "mnesia").glob(f"{node(2)}.aside-*") if (path / "schema.DAT").exists()
     ]
     print(f"kept aside: {len(kept)}", flush=True)
+
+
+def scene_flags() -> None:
+    """A node has not all of the feature flags that it knows, as after an upgrade."""
+    (zero,) = declare(1)
+    zero.environment["RABBITMQ_FEATURE_FLAGS"] = "stream_filtering"
+    zero.start()
+    settle([zero])
+    print("disabled before:", *disabled(zero), flush=True)
+    os.environ.update({name: value for name, value in zero.environment.items() if not name.startswith("RABBITMQ")})
+    enable_flags(zero.home)
+    print("disabled after:", *disabled(zero), flush=True)
+
+
+def disabled(pod: Pod) -> list[str]:
+    listed = pod.control("list_feature_flags", "name", "state")
+    return [line.split()[0] for line in listed.splitlines() if line.endswith("disabled")]
 
 
 def main() -> None:

@@ -62,3 +62,9 @@ def test_a_node_that_was_forced_out_joins_again_and_keeps_its_data_aside(image: 
     lines = played(image, "disowned")
     assert lines.count("one cluster of 0,1,2, begun by [0]") == 2
     assert "kept aside: 1" in lines
+
+
+def test_feature_flags_of_a_new_version_are_enabled(image: Built) -> None:
+    before, after = (line.split(":")[1].split() for line in played(image, "flags") if line.startswith("disabled"))
+    assert len(before) > 2
+    assert after == ["khepri_db"]

@@ -67,6 +67,10 @@ initContainers:
         mountPath: /var/lib/stackwright/secrets
         readOnly: true
 lifecycle:
+  postStart:
+    exec:
+      # In the background: a hook that is not over keeps the pod from getting ready.
+      command: [sh, -c, "python3 /var/lib/stackwright/scripts/flags.py </dev/null >/dev/null 2>&1 &"]
   preStop:
     exec:
       command: [python3, /var/lib/stackwright/scripts/stop.py, {{ .values.terminationGracePeriodSeconds | quote }}]

@@ -16,7 +16,7 @@ FILES = Path(__file__).parents[3] / "charts" / "rabbitmq" / "files"
 
 @pytest.fixture
 def programs(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, ModuleType]]:
-    names = ("cluster", "join", "peers", "prepare", "ready", "serve", "stop", "volume")
+    names = ("cluster", "flags", "join", "peers", "prepare", "ready", "serve", "stop", "volume")
     monkeypatch.syspath_prepend(str(FILES))
     monkeypatch.setenv("POD_NAME", "rabbitmq-server-2")
     monkeypatch.setenv("POD_NAMESPACE", "openstack")
@@ -380,3 +380,28 @@ def test_no_server_finds_peers_by_itself(
         f"cluster_formation.classic_config.nodes.1 = {alone}",
     ]
     assert len([line for line in lines if "nodes." in line]) == 1
+
+
+def node_of(programs: dict[str, ModuleType], number: int, version: str = "4.1.0", *, running: bool = True) -> Any:
+    applications = [{"name": "rabbit", "version": version, "description": "RabbitMQ"}]
+    return {"name": programs["cluster"].node(number), "running": running, "applications": applications}
+
+
+def test_flags_are_enabled_when_all_nodes_run_one_version(programs: dict[str, ModuleType]) -> None:
+    flags = programs["flags"]
+    alike = [node_of(programs, 0), node_of(programs, 1)]
+    assert flags.are_alike(alike, 2)
+    assert not flags.are_alike(alike, 3)
+    assert not flags.are_alike([alike[0], node_of(programs, 1, "4.0.5")], 2)
+    assert not flags.are_alike([alike[0], node_of(programs, 1, running=False)], 2)
+
+
+def test_flags_that_are_an_experiment_or_a_person_s_choice_stay_disabled(programs: dict[str, ModuleType]) -> None:
+    said = [
+        {"name": "new", "state": "disabled", "stability": "stable"},
+        {"name": "old", "state": "enabled", "stability": "required"},
+        {"name": "risky", "state": "disabled", "stability": "experimental"},
+        {"name": "khepri_db", "state": "disabled", "stability": "stable"},
+        {"name": "changing", "state": "state_changing", "stability": "stable"},
+    ]
+    assert programs["flags"].missing(said) == ["new"]
