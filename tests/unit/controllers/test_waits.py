@@ -30,6 +30,8 @@ WHO_ENDS = {
     "Deploying": {ITSELF},
     "HelmAtWork": {ITSELF},
     "InventoryNotReady": {ITSELF},
+    # One that takes long may hang.
+    "JobAtWork": {ITSELF, PERHAPS},
     "KeystoneGoing": {ITSELF},
     "KeystoneNotReady": {ITSELF},
     "LoadBalancerPending": {ITSELF},
