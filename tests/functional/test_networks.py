@@ -158,6 +158,30 @@ async def test_what_machines_were_told_stays_without_the_webhook(client: Client,
         await here.ready(NetConfig, "netconfig")
 
 
+async def test_names_for_which_there_is_no_room_say_so_themselves(client: Client, namespace: str) -> None:
+    here = Cloud(client, namespace)
+    hosts = {"hosts": [{"ip": "192.0.2.1", "hostnames": ["one.example.com"]}]}
+    async with running(Runtime(client, addresses.controllers(), namespace=namespace)):
+        for name in ("large", "small"):
+            await here.put(DNSData, name, spec=hosts)
+            await here.ready(DNSData, name)
+        await here.put(DNSMasq, "dns", spec={})
+        await leave_out(here, "large")
+        await here.says(DNSData, "ServiceConfigReady", "DNSMasq dns has no room for all names", "large")
+        await here.ready(DNSData, "small")
+        await leave_out(here)
+        await here.ready(DNSData, "large")
+        await leave_out(here, "large")
+        await here.says(DNSData, "ServiceConfigReady", "DNSMasq dns has no room for all names", "large")
+        await client.delete(DNSMasq, "dns", namespace)
+        await here.ready(DNSData, "large")
+
+
+async def leave_out(here: Cloud, *names: str) -> None:
+    """Say of a name server, as its operator does, that it has no room for some names."""
+    await here.client.patch(DNSMasq, "dns", here.namespace, {"status": {"leftOut": names}}, subresource="status")
+
+
 class Networked(Plane):
     """Machines with addresses in networks."""
 

@@ -102,6 +102,7 @@ WHO_ENDS = {
     "NotAskedFor": {USER},
     "NotTheOnlyOne": {USER},
     "SecretInvalid": {USER},
+    "TooManyNames": {USER},
     "TopologyMissing": {USER},
     "VariableInvalid": {USER},
     # A rollout that is stuck says itself who has to act.
