@@ -206,7 +206,11 @@ def _find_moved(asked: IPSetNetwork, held: Held) -> Iterator[Wait]:
 def _find_displaced(place: Place, held: Held) -> Iterator[Wait]:
     """Yield why an address does not fit its subnet any more: a machine must not be told of such a network."""
     address, subnet = parse_address(held.address), place.subnet
-    if address is None or address.version != place.prefix.version or address not in place.prefix:
+    if address is None:
+        message = f"{held.address} in Reservation {held.reservation} is not an IP address; correct the Reservation"
+        yield _refuse("AddressInvalid", message)
+        return
+    if address.version != place.prefix.version or address not in place.prefix:
         why = f"does not lie in {subnet.cidr}"
     elif address in place.closed():
         why = "is excluded, or the address of the gateway or of the subnet itself"

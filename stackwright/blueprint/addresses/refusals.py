@@ -10,6 +10,7 @@ from stackwright.api.network import (
     IPSetNetwork,
     IPSetSpec,
     NetConfigSpec,
+    ReservationSpec,
     Subnet,
     service_network,
 )
@@ -20,6 +21,7 @@ from stackwright.blueprint.addresses.subnets import (
     Prefix,
     find_network,
     find_place,
+    normalize,
     parse_address,
     parse_prefix,
 )
@@ -282,6 +284,16 @@ def is_fixed_elsewhere(ip_set: IPSet, taken: Mapping[str, str]) -> Iterator[Prob
         holder = taken.get(str(address), "") if address is not None else ""
         if holder:
             yield f"spec.networks[{position}].fixedIP", f"{address} is already reserved by IPSet {holder}"
+
+
+def of_reservation(spec: ReservationSpec, taken: Mapping[str, Held]) -> Iterator[Problem]:
+    """Yield the addresses of a Reservation that are none, or that another one has."""
+    for network, entry in spec.reservation.items():
+        path, address = f"spec.reservation[{network}].address", normalize(entry.address)
+        if address and parse_address(address) is None:
+            yield path, f"{entry.address} is not an IP address; write it without a prefix, as 192.168.122.60"
+        elif address in taken:
+            yield path, f"{address} is already reserved by IPSet {taken[address].ip_set}"
 
 
 def fixed_by(ip_sets: Iterable[IPSet]) -> dict[str, frozenset[str]]:

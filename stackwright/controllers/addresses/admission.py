@@ -53,15 +53,11 @@ def _check_ip_set(old: CustomResource | None, new: CustomResource, known: Known)
 
 
 def _check_reservation(_: CustomResource | None, new: CustomResource, known: Known) -> Objections:
-    """Refuse an address that another Reservation has: people write Reservations when they restore a backup."""
+    """Refuse what is no address, or another Reservation's: people write Reservations when they restore a backup."""
     assert isinstance(new, Reservation)  # noqa: S101  the table below says for which kind
     others = (each for each in known(Reservation, new.metadata.namespace) if each.key != new.key)
-    taken = {held.address: held for held in list_held(others)}
-    problems = (
-        (f"spec.reservation[{held.network}].address", f"{held.address} is already reserved by IPSet {there.ip_set}")
-        for held in list_held((new,))
-        if held.address and (there := taken.get(held.address)) is not None
-    )
+    taken = {held.address: held for held in list_held(others) if held.address}
+    problems = refusals.of_reservation(new.spec, taken)
     return Objections(tuple(_errors(problems)))
 
 

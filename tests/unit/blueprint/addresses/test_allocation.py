@@ -129,6 +129,12 @@ def test_an_address_that_another_one_had_first_is_told_to_nobody_else() -> None:
     assert find_elder(held, ()) is None
 
 
+def test_what_is_no_address_is_corrected_in_the_reservation() -> None:
+    allocation = allocate(ip_set(), around(reservation("node", "192.168.122.77/24", name="wrong")))
+    (wait,) = allocation.waits
+    assert wait.message == ("192.168.122.77/24 in Reservation wrong is not an IP address; correct the Reservation")
+
+
 def test_a_reservation_that_was_deleted_is_made_again_for_the_same_address() -> None:
     status = {"reservations": [{"network": "ctlplane", "subnet": "subnet1", "address": "192.168.122.200"}]}
     assert addresses(allocate(ip_set(status=status), around())) == ["192.168.122.200"]

@@ -196,6 +196,24 @@ def test_what_a_machine_has_stays(networks: list[JsonObject], path: str) -> None
     assert found == ([path] if path else [])
 
 
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        pytest.param("192.0.2.5/24", "192.0.2.5/24 is not an IP address", id="with-a-prefix"),
+        pytest.param("one.example.com", "is not an IP address", id="a-name"),
+        pytest.param("192.168.122.100", "192.168.122.100 is already reserved by IPSet other", id="anothers"),
+        pytest.param("192.0.2.5", "", id="an-address"),
+        pytest.param("2001:DB8::5", "", id="of-ipv6"),
+        pytest.param("", "", id="none"),
+    ],
+)
+def test_a_reservation_has_an_address(address: str, words: str) -> None:
+    taken = {held.address: held for held in list_held([reservation("other", "192.168.122.100")])}
+    found = list(refusals.of_reservation(reservation("node", address, "storage").spec, taken))
+    assert [path for path, _ in found] == (["spec.reservation[storage].address"] if words else [])
+    assert words in "".join(sentence for _, sentence in found)
+
+
 def test_an_immutable_ip_set_keeps_its_networks() -> None:
     old = msgspec.structs.replace(ip_set(), spec=msgspec.structs.replace(ip_set().spec, immutable=True))
     assert [where for where, _ in refusals.of_ip_set_changed(old, ip_set({"name": "ctlplane"}, {"name": "other"}))] == [

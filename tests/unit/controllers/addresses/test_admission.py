@@ -80,6 +80,19 @@ def test_an_address_in_use_is_refused(there: list[Reservation], expected: str) -
         ]
 
 
+def test_an_address_with_a_prefix_is_refused() -> None:
+    ((path, sentence),) = errors(None, reservation("node", "192.0.2.5/24"))
+    assert path == "spec.reservation[ctlplane].address"
+    assert sentence.startswith("192.0.2.5/24 is not an IP address")
+    # One that was there before this check existed still gets its owner.
+    wrong = {each.kind: each for each in roster.webhooks(controllers(), listing())}[Reservation]
+    assert wrong.validate is not None
+    assert (
+        wrong.validate(reservation("node", "192.0.2.5/24", owned=False), reservation("node", "192.0.2.5/24")).errors
+        == ()
+    )
+
+
 def test_an_ip_set_may_come_before_its_networks() -> None:
     found = checks[IPSet](None, ip_set(), listing())
     assert found.errors == ()
