@@ -144,6 +144,8 @@ def _too_small(spec: NetConfigSpec, place: Place, address: Address, *, free: boo
     path = path_of(spec, place)
     if address.version != place.prefix.version or address not in place.prefix:
         return f"{path}.cidr", f"{place.subnet.cidr} leaves out the address of"
+    if address in place.own():
+        return f"{path}.cidr", f"{address} is the first or last address of {place.prefix}, and that of"
     if address == parse_address(place.subnet.gateway):
         return f"{path}.gateway", f"{address} is the address of"
     if address in {parse_address(text) for text in place.subnet.excludeAddresses}:

@@ -30,9 +30,10 @@ class Place:
     def closed(self) -> frozenset[Address]:
         """Return the addresses that nobody gets: those excluded, the gateway, the prefix's own, and the broadcast's."""
         named = (parse_address(text) for text in (*self.subnet.excludeAddresses, self.subnet.gateway))
-        return frozenset((*(address for address in named if address is not None), *self._own()))
+        return frozenset((*(address for address in named if address is not None), *self.own()))
 
-    def _own(self) -> Iterator[Address]:
+    def own(self) -> Iterator[Address]:
+        """Yield the addresses of the prefix itself, and of all machines in it."""
         # Prefixes for two machines or one (RFC 3021, RFC 6164) have neither an address of their own nor a broadcast.
         if self.prefix.num_addresses > 2:
             yield self.prefix.network_address

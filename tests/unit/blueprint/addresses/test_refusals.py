@@ -95,6 +95,18 @@ def test_two_networks_do_not_share_variables_in_which_dashes_are_underscores() -
         ),
         pytest.param([changed(CTLPLANE, cidr="192.168.122.0/26")], f"{SUBNET}.cidr", "leaves out", id="the-prefix"),
         pytest.param(
+            [changed(CTLPLANE, cidr="192.168.122.96/30", gateway="")],
+            f"{SUBNET}.cidr",
+            "leaves out the address of",
+            id="the-prefix-ends-before-it",
+        ),
+        pytest.param(
+            [changed(CTLPLANE, cidr="192.168.122.100/30", gateway="")],
+            f"{SUBNET}.cidr",
+            "192.168.122.100 is the first or last address of 192.168.122.100/30, and that of IPSet node",
+            id="the-prefix-begins-with-it",
+        ),
+        pytest.param(
             [changed(CTLPLANE, gateway="192.168.122.100")], f"{SUBNET}.gateway", "is the address of", id="the-gateway"
         ),
         pytest.param(
@@ -117,6 +129,19 @@ def test_networks_do_not_shrink_below_what_is_reserved(networks: list[JsonObject
     assert found == path
     assert words in sentence
     assert "IPSet node (192.168.122.100); delete the IPSet first" in sentence
+
+
+def test_no_address_in_use_becomes_that_of_all_machines() -> None:
+    held = list(list_held([reservation("node", "192.168.122.127")]))
+    fixed = {"node": frozenset({"192.168.122.127"})}
+    smaller = changed(CTLPLANE, cidr="192.168.122.64/26", allocationRanges=ranges("192.168.122.100", "192.168.122.127"))
+    for asked in ({}, fixed):
+        ((path, sentence),) = refusals.of_use(net_config(smaller).spec, held, asked)
+        assert path == f"{SUBNET}.cidr"
+        assert sentence.startswith("192.168.122.127 is the first or last address of 192.168.122.64/26, and that of")
+    # Prefixes for two machines have no such address.
+    pair = changed(CTLPLANE, cidr="192.168.122.126/31", allocationRanges=ranges("192.168.122.126", "192.168.122.127"))
+    assert list(refusals.of_use(net_config(pair).spec, held, {})) == []
 
 
 def test_a_fixed_address_needs_no_range_and_a_vlan_in_use_stays() -> None:
