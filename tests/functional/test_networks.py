@@ -158,6 +158,27 @@ async def test_what_machines_were_told_stays_without_the_webhook(client: Client,
         await here.ready(NetConfig, "netconfig")
 
 
+async def test_an_address_that_somebody_asks_for_is_not_given_to_others(client: Client, namespace: str) -> None:
+    here = Cloud(client, namespace)
+    ranges = [{"start": "192.168.122.100", "end": "192.168.122.101"}]
+    subnet = {**CTLPLANE["subnets"][0], "allocationRanges": ranges}
+    fixed = {**BOTH[0], "fixedIP": "192.168.122.100"}
+    # Whose IPSet is not there yet, and one that waits for another network.
+    await here.put(OpenStackDataPlaneNode, "one", spec={"role": "compute", "node": {"networks": [fixed]}})
+    waiting = [{**BOTH[0], "fixedIP": "192.168.122.101"}, {"name": "storage", "subnetName": "subnet1"}]
+    await here.put(IPSet, "two", spec={"networks": waiting})
+    await here.put(NetConfig, "netconfig", spec={"networks": [{**CTLPLANE, "subnets": [subnet]}]})
+    async with running(Runtime(client, addresses.controllers(), namespace=namespace)):
+        await here.says(IPSet, "InputReady", "network storage is not in the NetConfig", "two")
+        await here.put(IPSet, "three", spec={"networks": BOTH[:1]})
+        await here.says(IPSet, "ReservationReady", "no address is left for IPSet three", "three")
+        # What somebody lets go of is free.
+        await here.put(IPSet, "two", spec={"networks": [{**BOTH[0], "fixedIP": "192.168.122.50"}]})
+        assert told([await here.ready(IPSet, "three")]) == ["192.168.122.101"]
+        await here.put(IPSet, "one", spec={"networks": [fixed]})
+        assert told([await here.ready(IPSet, "one")]) == ["192.168.122.100"]
+
+
 async def test_names_for_which_there_is_no_room_say_so_themselves(client: Client, namespace: str) -> None:
     here = Cloud(client, namespace)
     hosts = {"hosts": [{"ip": "192.0.2.1", "hostnames": ["one.example.com"]}]}

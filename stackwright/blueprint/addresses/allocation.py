@@ -72,7 +72,8 @@ class Allocation:
 class Around:
     """What an IPSet finds: the networks, its own Reservations, and who has which address.
 
-    `reached` are addresses at which machines of others are reached, whether or not they are reserved.
+    `reached` are addresses at which machines of others are reached, whether or not they are reserved; `asked` are those
+    that others ask for by themselves, and may not have yet.
     `rivals` are those of its own addresses that an older Reservation has as well, each with the IPSet of that one.
     """
 
@@ -80,6 +81,7 @@ class Around:
     mine: tuple[Reservation, ...] = ()
     taken: Mapping[str, str] = field(default_factory=dict)
     reached: frozenset[str] = frozenset()
+    asked: frozenset[str] = frozenset()
     rivals: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -257,12 +259,12 @@ def _choose(ip_set: IPSet, asked: IPSetNetwork, place: Place, around: Around) ->
         return Wanted(place, str(last))
     for address in place.candidates():
         # A machine that a user put at an address of the ranges would lose it to another one.
-        if str(address) not in taken and str(address) not in around.reached:
+        if not any(str(address) in kept for kept in (taken, around.reached, around.asked)):
             return Wanted(place, str(address))
     message = (
         f"no address is left for IPSet {ip_set.metadata.name} in subnet {place.subnet.name} of network "
         f"{place.network.name}; extend its allocationRanges, or delete IPSets that are not needed; addresses "
-        "which are the ansibleHost of a node are not given"
+        "which are the ansibleHost of a node, the fixedIP of another IPSet or the nexthop of a route are not given"
     )
     return _refuse("NoAddressLeft", message)
 

@@ -49,8 +49,12 @@ class Place:
                 yield first, last
 
     def candidates(self) -> Iterator[Address]:
-        """Yield the addresses that may be given, in order."""
-        closed = self.closed()
+        """Yield the addresses that may be given, in order.
+
+        At the next hop of a route there is a router. It may be one of our machines: an IPSet may ask for the address.
+        """
+        hops = (parse_address(route.nexthop) for route in self.subnet.routes)
+        closed = self.closed().union(address for address in hops if address is not None)
         for first, last in self.ranges():
             make = IPv4Address if first.version == 4 else IPv6Address
             for number in range(int(first), int(last) + 1):

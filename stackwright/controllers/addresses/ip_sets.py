@@ -5,6 +5,7 @@ is given twice, however stale the caches are and however many operators run.
 """
 
 import contextlib
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 import msgspec
@@ -138,7 +139,9 @@ async def observe(ip_set: IPSet, world: World) -> Seen:
         # An address that is new gets the VLAN that the other machines of its subnet were told.
         if wrong := tuple(refusals.of_vlans(net_config.spec, look.all(IPSet))):
             return _refuse_networks(net_config, wrong)
-        around = replace(around, taken=_find_taken(ip_set, look, world), reached=_find_reached(ip_set, look))
+        taken, nodes = _find_taken(ip_set, look, world), _find_other_nodes(ip_set, look)
+        reached = frozenset(normalize(node.spec.ansibleHost) for node in nodes)
+        around = replace(around, taken=taken, reached=reached, asked=_find_asked(ip_set, nodes, look))
     return Seen(around, orphans=orphans)
 
 
@@ -198,10 +201,20 @@ def _find_taken(ip_set: IPSet, look: Looker, world: World) -> dict[str, str]:
     return told | {held.address: held.ip_set for held in list_held(others)}
 
 
-def _find_reached(ip_set: IPSet, look: Looker) -> frozenset[str]:
-    """Return the addresses at which nodes say that their machines are. An IPSet is named after its node."""
-    others = (node for node in look.all(OpenStackDataPlaneNode) if node.metadata.name != ip_set.metadata.name)
-    return frozenset(normalize(node.spec.ansibleHost) for node in others)
+def _find_other_nodes(ip_set: IPSet, look: Looker) -> list[OpenStackDataPlaneNode]:
+    """Return the nodes that an IPSet is not of. An IPSet is named after its node."""
+    return [node for node in look.all(OpenStackDataPlaneNode) if node.metadata.name != ip_set.metadata.name]
+
+
+def _find_asked(ip_set: IPSet, nodes: Iterable[OpenStackDataPlaneNode], look: Looker) -> frozenset[str]:
+    """Return the addresses that others ask for by themselves; the IPSet of a node may not be there yet."""
+    asking: list[IPSet | OpenStackDataPlaneNode] = [each for each in look.all(IPSet) if each.key != ip_set.key]
+    return frozenset(address for each in (*asking, *nodes) for address in _list_fixed(each))
+
+
+def _list_fixed(asking: IPSet | OpenStackDataPlaneNode) -> Iterator[str]:
+    networks = asking.spec.networks if isinstance(asking, IPSet) else asking.spec.node.networks
+    return (normalize(network.fixedIP) for network in networks if network.fixedIP)
 
 
 def decide(ip_set: IPSet, seen: Seen) -> Plan:
@@ -289,14 +302,22 @@ async def _release(surplus: Reservation, ip_set: IPSet, world: World) -> None:
     world.released.add(name)
 
 
-def _went(change: Change[Reservation | IPSet]) -> bool:
+def _went(change: Change[Reservation]) -> bool:
     return change.new is None
 
 
-def _moved(change: Change[OpenStackDataPlaneNode]) -> bool:
-    """Return whether a node is not where it was: its former address may be the one that is missing."""
-    there = change.new.spec.ansibleHost if change.new is not None else None
-    return change.old is not None and change.old.spec.ansibleHost != there
+def _freed(change: Change[IPSet | OpenStackDataPlaneNode]) -> bool:
+    """Return whether somebody went, or lets go of an address: it may be the one that is missing.
+
+    A node does so if its machine is somewhere else by now, and whoever asks for another fixedIP.
+    """
+    if change.old is None or change.new is None:
+        return change.new is None
+    before, after = (
+        {*_list_fixed(each), *([each.spec.ansibleHost] if isinstance(each, OpenStackDataPlaneNode) else ())}
+        for each in (change.old, change.new)
+    )
+    return not before <= after
 
 
 def controller() -> Controller:
@@ -310,8 +331,8 @@ def controller() -> Controller:
         owns=(Reservation,),
         watches=(
             interests.watch(NetConfig, asked_differently),
-            *(interests.watch(kind, _went) for kind in (Reservation, IPSet)),
-            interests.watch(OpenStackDataPlaneNode, _moved),
+            interests.watch(Reservation, _went),
+            *(interests.watch(kind, _freed) for kind in (IPSet, OpenStackDataPlaneNode)),
         ),
     )
     return forgetting(found, interests.forget)

@@ -52,6 +52,28 @@ def test_the_address_of_another_nodes_machine_is_not_given() -> None:
         assert addresses(allocate(asked, Around(SPEC, reached=reached))) == ["192.168.122.100"]
 
 
+def test_the_fixed_address_of_another_ip_set_is_not_given() -> None:
+    asked = Around(SPEC, asked=frozenset({"192.168.122.100"}))
+    assert addresses(allocate(ip_set(), asked)) == ["192.168.122.102"]
+    # Whoever asks for it as well may have it: the first one does.
+    fixed = ip_set({"name": "ctlplane", "fixedIP": "192.168.122.100"})
+    assert addresses(allocate(fixed, asked)) == ["192.168.122.100"]
+    everything = frozenset({"192.168.122.100", "192.168.122.102", "192.168.122.200"})
+    (wait,) = allocate(ip_set(), Around(SPEC, asked=everything)).waits
+    assert "the fixedIP of another IPSet" in wait.message
+
+
+def test_the_next_hop_of_a_route_and_the_gateway_are_not_given() -> None:
+    routes = [{"destination": "10.0.0.0/8", "nexthop": "192.168.122.100"}]
+    routed = net_config(changed(CTLPLANE, gateway="192.168.122.102", routes=routes)).spec
+    assert addresses(allocate(ip_set(), Around(routed))) == ["192.168.122.200"]
+    # A machine of ours may be the router: it says so, or has the address already.
+    fixed = ip_set({"name": "ctlplane", "fixedIP": "192.168.122.100"})
+    assert addresses(allocate(fixed, Around(routed))) == ["192.168.122.100"]
+    allocation = allocate(ip_set(), Around(routed, (reservation("node", "192.168.122.100"),)))
+    assert (allocation.wanted, allocation.waits) == ((), ())
+
+
 def test_each_network_has_an_address_of_its_own() -> None:
     asked = ip_set({"name": "internalapi"}, {"name": "ctlplane"})
     assert addresses(allocate(asked, around())) == ["fd00:bbbb::10", "192.168.122.100"]
