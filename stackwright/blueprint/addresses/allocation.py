@@ -230,7 +230,7 @@ def _find_rival(held: Held, rivals: Mapping[str, str]) -> Iterator[Wait]:
     if held.address in rivals:
         message = (
             f"{held.address} in network {held.network} is also reserved by IPSet {rivals[held.address]}, which had it "
-            "first; delete one of the two"
+            "first; delete the IPSet whose machine does not have the address"
         )
         yield _refuse("AddressInUse", message)
 
@@ -250,7 +250,7 @@ def _choose(ip_set: IPSet, asked: IPSetNetwork, place: Place, around: Around) ->
             message = f"{fixed} belonged to an IPSet of the same name, which is being removed"
             return Wait("AddressReleasing", message, RESERVATION_READY)
         if fixed in taken:
-            message = f"spec.networks: {fixed} is already reserved by IPSet {taken[fixed]}; choose another fixedIP"
+            message = f"spec.networks: {fixed} is already reserved by IPSet {taken[fixed]}; {_advise(ip_set)}"
             return _refuse("AddressInUse", message)
         return Wanted(place, fixed)
     # A Reservation that somebody deleted is made again: the machine has that address.
@@ -267,6 +267,13 @@ def _choose(ip_set: IPSet, asked: IPSetNetwork, place: Place, around: Around) ->
         "which are the ansibleHost of a node, the fixedIP of another IPSet or the nexthop of a route are not given"
     )
     return _refuse("NoAddressLeft", message)
+
+
+def _advise(ip_set: IPSet) -> str:
+    """Return what to do if another one has the address that an IPSet asks for; it has none yet, so it may ask anew."""
+    if ip_set.spec.immutable:
+        return "set immutable to false and then choose another fixedIP, or delete the IPSet"
+    return "choose another fixedIP"
 
 
 def _remember(ip_set: IPSet, place: Place) -> Address | None:

@@ -253,16 +253,18 @@ def of_immutable(ip_set: IPSet) -> Iterator[Problem]:
         yield _IMMUTABLE
 
 
-def of_ip_set_changed(old: IPSet, new: IPSet) -> Iterator[Problem]:
+def of_ip_set_changed(old: IPSet, new: IPSet, held: Iterable[Held] = ()) -> Iterator[Problem]:
     """Yield what of an IPSet stays as it is: a machine has the addresses.
 
-    What was changed while nobody was asked may be set back to what the status tells.
+    What was changed while nobody was asked may be set back to what the status tells. `held` are the addresses that it
+    has, whether or not the status tells of them yet. In a network in which it has none, it may ask for another one.
     """
     if old.spec.immutable:
         if new.spec.networks not in (old.spec.networks, old.status.networks):
             yield _IMMUTABLE
         return
-    told = {each.network.lower(): each for each in old.status.reservations}
+    had = {each.network.lower(): (each.subnet, each.address) for each in held if each.address}
+    had |= {each.network.lower(): (each.subnet, each.address) for each in old.status.reservations}
     after = {each.name.lower(): (position, each) for position, each in enumerate(new.spec.networks)}
     for before in old.spec.networks:
         if before.name.lower() not in after:
@@ -270,12 +272,12 @@ def of_ip_set_changed(old: IPSet, new: IPSet) -> Iterator[Problem]:
             continue
         position, now = after[before.name.lower()]
         path = f"spec.networks[{position}]"
-        have = told.get(before.name.lower())
-        subnet = have.subnet if have is not None else before.subnetName
+        if before.name.lower() not in had:
+            continue
+        subnet, address = had[before.name.lower()]
         if now.subnetName.lower() != subnet.lower():
             yield f"{path}.subnetName", f"must stay {subnet}: an address does not move to another subnet"
-        address = have.address if have is not None else before.fixedIP
-        if now.fixedIP and address and parse_address(now.fixedIP) != parse_address(address):
+        if now.fixedIP and parse_address(now.fixedIP) != parse_address(address):
             yield f"{path}.fixedIP", f"must stay {address}: an address is not exchanged for another one"
 
 

@@ -36,13 +36,15 @@ def _check_ip_set(old: CustomResource | None, new: CustomResource, known: Known)
     if new.deleting:
         return Objections()
     namespace = new.metadata.namespace
-    changed = refusals.of_ip_set_changed(old, new) if isinstance(old, IPSet) and old is not new else ()
+    there = known(Reservation, namespace)
+    held = list_held(each for each in there if is_mine(each, new))
+    changed = tuple(refusals.of_ip_set_changed(old, new, held)) if isinstance(old, IPSet) and old is not new else ()
     networks = find_eldest(known(NetConfig, namespace))
     if networks is None:
         # It may come a moment later, in the same file.
         told = (f"there is no NetConfig in namespace {namespace} yet; the IPSet waits for it",)
         return Objections(tuple(_errors(changed)), told)
-    others = (each for each in known(Reservation, namespace) if not is_mine(each, new))
+    others = (each for each in there if not is_mine(each, new))
     taken = {held.address: held.ip_set for held in list_held(others)}
     problems = (
         *refusals.of_ip_set(new.spec, networks.spec),

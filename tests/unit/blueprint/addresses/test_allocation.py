@@ -112,6 +112,10 @@ def test_a_fixed_address_need_not_lie_in_a_range() -> None:
     assert addresses(allocate(asked, around())) == ["192.168.122.50"]
     (wait,) = allocate(asked, around(n50="other")).waits
     assert wait.message == ("spec.networks: 192.168.122.50 is already reserved by IPSet other; choose another fixedIP")
+    # Where that is refused, it says what else to do.
+    immutable = msgspec.structs.replace(asked, spec=msgspec.structs.replace(asked.spec, immutable=True))
+    (wait,) = allocate(immutable, around(n50="other")).waits
+    assert "set immutable to false and then choose another fixedIP" in wait.message
     # An IPSet of the same name that is being removed will release it: nobody has to act.
     (wait,) = allocate(asked, around(n50="node")).waits
     assert wait.reason == "AddressReleasing"

@@ -221,6 +221,18 @@ def test_what_a_machine_has_stays(networks: list[JsonObject], path: str) -> None
     assert found == ([path] if path else [])
 
 
+def test_an_ip_set_without_an_address_may_ask_for_another_one() -> None:
+    old = ip_set({"name": "ctlplane", "fixedIP": "192.168.122.50"})
+    other = ip_set({"name": "ctlplane", "fixedIP": "192.168.122.51", "subnetName": "s2"})
+    assert list(refusals.of_ip_set_changed(old, other)) == []
+    # It has one as soon as that is reserved, even if the status does not tell it yet.
+    held = list(list_held([reservation("node", "192.168.122.50")]))
+    assert [path for path, _ in refusals.of_ip_set_changed(old, other, held)] == [
+        "spec.networks[0].subnetName",
+        "spec.networks[0].fixedIP",
+    ]
+
+
 @pytest.mark.parametrize(
     ("address", "words"),
     [

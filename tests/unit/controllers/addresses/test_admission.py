@@ -93,6 +93,14 @@ def test_an_address_with_a_prefix_is_refused() -> None:
     )
 
 
+def test_what_the_advice_says_is_not_refused() -> None:
+    old, new = (ip_set({"name": "ctlplane", "fixedIP": f"192.168.122.{number}"}) for number in (100, 50))
+    # Another one has its address, and it has none.
+    assert errors(old, new, net_config(), TAKEN) == []
+    ((path, sentence),) = errors(old, new, net_config(), reservation("node", "192.168.122.100"))
+    assert (path, sentence.split(":")[0]) == ("spec.networks[0].fixedIP", "must stay 192.168.122.100")
+
+
 def test_an_ip_set_may_come_before_its_networks() -> None:
     found = checks[IPSet](None, ip_set(), listing())
     assert found.errors == ()
