@@ -4,7 +4,7 @@ An IPSet keeps what it has, whatever happens around it. An address is taken by c
 like it: of two that want the same, the API server lets one have it, and the other one decides again.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from stackwright.api.base import JsonObject
@@ -24,6 +24,8 @@ from stackwright.blueprint.addresses.subnets import Address, Place, find_place, 
 from stackwright.kube.plan import Ends, Wait
 from stackwright.kube.resource import owner_reference
 
+# How many seconds later the cache has a status that a pass wrote at its end.
+_NEXT_PASS = 1.0
 _EVERYWHERE = {4: "0.0.0.0/0", 6: "::/0"}
 
 
@@ -59,13 +61,15 @@ class Allocation:
     """What an IPSet has, what it takes next, and why it does not get what is missing.
 
     `surplus` are Reservations that it has beside another one in the same network: an operator that took over before its
-    caches were complete did not know of the first. They are released once `is_settled`.
+    caches were complete did not know of the first. They are released once `is_settled`. `adopted` are those without an
+    owner that count for good: people wrote them, as after a restore. What has no owner is never released.
     """
 
     kept: tuple[tuple[IPSetNetwork, Place, Held], ...] = ()
     wanted: tuple[Wanted, ...] = ()
     waits: tuple[Wait, ...] = ()
     surplus: tuple[Reservation, ...] = ()
+    adopted: tuple[Reservation, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -114,7 +118,8 @@ def allocate(ip_set: IPSet, around: Around) -> Allocation:
     mine = _elect(ip_set, around.mine)
     kept: list[tuple[IPSetNetwork, Place, Held]] = []
     wanted: list[Wanted] = []
-    waits: list[Wait] = [*_find_removed(ip_set, mine)]
+    orphans = {each.metadata.name: each for each in around.mine if each.metadata.controller is None}
+    waits: list[Wait] = [*_find_removed(ip_set, mine, orphans)]
     for asked in ip_set.spec.networks:
         place = find_place(around.networks, asked.name, asked.subnetName)
         held = mine.get(asked.name.lower())
@@ -128,16 +133,28 @@ def allocate(ip_set: IPSet, around: Around) -> Allocation:
             found = _choose(ip_set, asked, place, around)
             (waits if isinstance(found, Wait) else wanted).append(found)  # type: ignore[arg-type]  # one of the two
     elected = {held.reservation for held in mine.values()}
-    single = (each for each in around.mine if len(each.spec.reservation) == 1)
+    single = (each for each in around.mine if len(each.spec.reservation) == 1 and each.metadata.name not in orphans)
     surplus = tuple(each for each in single if each.metadata.name not in elected)
-    return Allocation(tuple(kept), tuple(wanted), tuple(waits), surplus)
+    counted = {held.reservation: orphans[held.reservation] for _, _, held in kept if held.reservation in orphans}
+    waits += (_await_telling(each) for each in counted.values() if not is_told(each, ip_set))
+    adopted = tuple(each for each in counted.values() if is_told(each, ip_set))
+    return Allocation(tuple(kept), tuple(wanted), tuple(waits), surplus, adopted)
+
+
+def _await_telling(orphan: Reservation) -> Wait:
+    """Return the wait for the status to tell an address: the end of this pass writes it, and the next one goes on."""
+    message = f"Reservation {orphan.metadata.name} gets its owner once the status tells its address"
+    return Wait("Adopting", message, RESERVATION_READY, after=_NEXT_PASS)
 
 
 def _elect(ip_set: IPSet, mine: Iterable[Reservation]) -> dict[str, Held]:
-    """Return the address that counts in each network: the one that was told to the user, else the oldest."""
+    """Return the address that counts in each network: the one that was told to the user, else the oldest.
+
+    One without an owner goes before those that the IPSet took: somebody restored it, because the machine has it.
+    """
     told = _list_told(ip_set)
     found: dict[str, Held] = {}
-    for held in list_held(sorted(mine, key=_age)):
+    for held in list_held(sorted(mine, key=lambda each: (each.metadata.controller is not None, _age(each)))):
         network = held.network.lower()
         if network not in found or (network, held.address) in told:
             found[network] = held
@@ -165,6 +182,15 @@ def _is_outvoted(ip_set: IPSet, asked: IPSetNetwork, held: Held, around: Around)
     return last is not None and not moved and str(last) not in {held.address, *around.taken}
 
 
+def is_told(reservation: Reservation, ip_set: IPSet) -> bool:
+    """Return whether an IPSet tells an address of a Reservation, so that this one counts, whatever others there are.
+
+    With an owner, a Reservation is like all others: it would be released if another one counted.
+    """
+    held = {(each.network.lower(), each.address) for each in list_held((reservation,))}
+    return bool(held & _list_told(ip_set))
+
+
 def is_settled(surplus: Reservation, ip_set: IPSet) -> bool:
     """Return whether an IPSet tells another address in the network of a surplus one, so that nobody relies on this one.
 
@@ -177,14 +203,16 @@ def is_settled(surplus: Reservation, ip_set: IPSet) -> bool:
     return not held & told and {network for network, _ in held} <= {network for network, _ in told}
 
 
-def _find_removed(ip_set: IPSet, mine: Mapping[str, Held]) -> Iterator[Wait]:
+def _find_removed(ip_set: IPSet, mine: Mapping[str, Held], orphans: Container[str]) -> Iterator[Wait]:
     """Yield the networks that an IPSet asks for no more: a machine may still use the address."""
     asked = {network.name.lower() for network in ip_set.spec.networks}
     for name, held in mine.items():
         if name not in asked:
+            # What has no owner does not go with the IPSet.
+            which = f"Reservation {held.reservation}" if held.reservation in orphans else "the IPSet"
             message = (
                 f"spec.networks: network {held.network} was removed, and {held.address} in it is still reserved; "
-                "add the network again, or delete the IPSet"
+                f"add the network again, or delete {which}"
             )
             yield _refuse("NetworkRemoved", message)
 

@@ -22,6 +22,7 @@ WHO_ENDS = {
     # Others are at it.
     # The IPSet itself says whether somebody has to act.
     "AddressesNotReady": {ITSELF},
+    "Adopting": {ITSELF},
     "AddressesRequested": {ITSELF},
     "AddressReleasing": {ITSELF},
     "ApiNotReady": {ITSELF},

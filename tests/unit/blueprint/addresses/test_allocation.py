@@ -14,6 +14,7 @@ from stackwright.blueprint.addresses.allocation import (
     find_elder,
     is_mine,
     is_settled,
+    list_held,
 )
 from tests.unit.blueprint.addresses.networks import CTLPLANE, INTERNAL, changed, ip_set, net_config, reservation
 
@@ -187,6 +188,62 @@ def test_of_two_addresses_in_a_network_the_one_that_was_told_stays() -> None:
 def test_an_address_is_released_once_another_one_is_told(told: list[tuple[str, str]], settled: bool) -> None:
     status = {"reservations": [{"network": network, "subnet": "s", "address": address} for network, address in told]}
     assert is_settled(reservation("node", "192.168.122.102"), ip_set(status=status)) is settled
+
+
+@pytest.mark.parametrize(
+    ("told", "kept", "adopted", "surplus"),
+    [
+        pytest.param("", "192.168.122.102", False, ["192.168.122.100"], id="before-what-the-operator-took"),
+        pytest.param("192.168.122.102", "192.168.122.102", True, ["192.168.122.100"], id="it-was-told"),
+        pytest.param("192.168.122.100", "192.168.122.100", False, [], id="another-one-was-told-and-it-is-left-alone"),
+    ],
+)
+def test_a_restored_address_counts_and_is_not_released(told: str, kept: str, adopted: bool, surplus: list[str]) -> None:
+    taken = reservation("node", "192.168.122.100")
+    restored = reservation("node", "192.168.122.102", owned=False)
+    status = {"reservations": [{"network": "ctlplane", "subnet": "subnet1", "address": told}]} if told else None
+    for mine in ((taken, restored), (restored, taken)):
+        found = allocate(ip_set(status=status), around(*mine))
+        assert [each.address for each in describe_addresses(found)] == [kept]
+        assert found.adopted == ((restored,) if adopted else ())
+        assert [held.address for held in list_held(found.surplus)] == surplus
+        assert found.wanted == ()
+        # It gets its owner once nothing can count in its place.
+        assert [wait.reason for wait in found.waits] == ([] if told else ["Adopting"])
+
+
+def test_of_two_restored_addresses_none_is_released() -> None:
+    mine = [reservation("node", f"192.168.122.{number}", owned=False) for number in (100, 102)]
+    found = allocate(ip_set(), around(*mine))
+    assert ([each.address for each in describe_addresses(found)], found.surplus) == (["192.168.122.100"], ())
+    # With an owner, the first one would go if the second one counted.
+    status = {"reservations": [{"network": "ctlplane", "subnet": "subnet1", "address": "192.168.122.100"}]}
+    adopted = reservation("node", "192.168.122.100")
+    found = allocate(ip_set(status=status), around(adopted, mine[1]))
+    assert ([each.address for each in describe_addresses(found)], found.surplus) == (["192.168.122.100"], ())
+
+
+def test_all_addresses_of_a_reservation_of_upstreams_get_one_owner() -> None:
+    entries = {
+        network: {"network": network, "subnet": "subnet1", "address": address}
+        for network, address in (("ctlplane", "192.168.122.77"), ("InternalApi", "fd00:bbbb::77"))
+    }
+    body = {"metadata": {"name": "node", "namespace": "openstack"}, "spec": {"reservation": entries}}
+    upstreams = msgspec.convert(body, Reservation)
+    asked = ({"name": "ctlplane"}, {"name": "internalapi"})
+    found = allocate(ip_set(*asked), around(upstreams))
+    assert ([wait.reason for wait in found.waits], found.adopted) == (["Adopting"], ())
+    status = {"reservations": [{"network": "ctlplane", "subnet": "subnet1", "address": "192.168.122.77"}]}
+    found = allocate(ip_set(*asked, status=status), around(upstreams))
+    assert (found.waits, found.adopted) == ((), (upstreams,))
+
+
+def test_what_is_restored_in_a_network_that_is_not_asked_for_is_deleted_by_hand() -> None:
+    restored = reservation("node", "fd00:bbbb::10", "InternalApi", owned=False, name="restored")
+    for there, which in ((restored, "Reservation restored"), (reservation("node", "fd00:bbbb::10", "b"), "the IPSet")):
+        allocation = allocate(ip_set(), around(there))
+        assert [wait.message.endswith(f"or delete {which}") for wait in allocation.waits] == [True]
+        assert allocation.adopted == ()
 
 
 def test_what_was_told_is_asked_for_before_another_address_counts() -> None:
