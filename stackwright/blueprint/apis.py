@@ -112,6 +112,7 @@ def db_sync(command: str, files: Callable[[Any, Any], Iterable[ConfigFile]]) -> 
         after=(DB_CREATE,),
         # What it does needs no keys, and it runs before there are any.
         key_rings=False,
+        tables=True,
     )
 
 

@@ -66,11 +66,14 @@ class NetworkGateways:
 class NameServer:
     """A name server: its `addresses` for machines outside of the cluster, and the word of the DNSData that it serves.
 
-    There are no addresses as long as such machines cannot reach it.
+    There are no addresses as long as such machines cannot reach it. `left_out` are the DNSData for whose names it has
+    no room.
     """
 
     addresses: tuple[str, ...] = ()
     serves: str = ""
+    # Machines are told of the rest, and of nothing else: a thousand nodes need not look again.
+    left_out: tuple[str, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True)

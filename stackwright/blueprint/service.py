@@ -138,6 +138,7 @@ class Job(Generic[C, F]):
     reads the service's keys. `password` is the variable of its environment that gets the password which the value
     `passwordSecret` names. `secret` is what stands behind the resource's name in that of the Secret with its files,
     where it has one of its own. `image` is the image that it runs, where that may be another than the service's own.
+    `tables` says that it changes tables: it is not ended in the middle, nor is another such job started beside it.
     """
 
     name: str
@@ -153,6 +154,7 @@ class Job(Generic[C, F]):
     secret: str = ""
     image: Callable[[C, F], str] | None = None
     own_values: Mapping[str, JsonObject] = field(default_factory=dict)
+    tables: bool = False
 
 
 @dataclass(frozen=True)

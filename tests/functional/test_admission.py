@@ -36,7 +36,7 @@ from tests.runtime.widgets import CRD, WEBHOOK, Widget
 
 PATIENCE = 120.0
 # Short enough that an authority made two days ago is due, and is believed by the real clock for a day more.
-LIFETIMES = Lifetimes(authority=timedelta(days=3), serving=timedelta(days=3), settle=timedelta(seconds=2))
+LIFETIMES = Lifetimes(authority=timedelta(days=3), serving=timedelta(days=3), settle=timedelta(seconds=6))
 
 
 @dataclass

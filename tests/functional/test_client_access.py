@@ -129,8 +129,8 @@ async def test_a_server_that_is_killed_is_unreachable_until_it_is_back(
 
 
 async def test_a_server_that_stands_still_is_unreachable(private_apiserver: ApiServer, private_namespace: str) -> None:
-    async with Client(config.load(private_apiserver.kubeconfig), timeout=1) as client:
-        events = client.watch(ConfigMap, private_namespace, initial=True, silence=1)
+    async with Client(config.load(private_apiserver.kubeconfig), timeout=5) as client:
+        events = client.watch(ConfigMap, private_namespace, initial=True, silence=5)
         while not (await anext(events)).initial_events_end:
             pass
         await asyncio.to_thread(private_apiserver.pause, "kube-apiserver")

@@ -9,12 +9,14 @@ import pytest
 from stackwright.adapters.identity import Keystone
 from stackwright.controllers.service import editions, references
 from stackwright.controllers.service.failed_jobs import is_failing
-from stackwright.kube.builtin import Deployment, Job, Secret
+from stackwright.kube.builtin import Deployment, Job, Pod, Secret
 from stackwright.kube.client import Client
+from stackwright.kube.shapes.states import state_of
 from stackwright.services.placement.kinds import PlacementAPI
 from stackwright.simulator import Behaviour, Crash, Script, Selector
+from stackwright.simulator.annotations import PREFIX
 from tests.functional.placements import keystone, place
-from tests.functional.watching import eventually, gone, is_ready, some
+from tests.functional.watching import eventually, gone, is_false, is_ready, some
 
 __all__ = ["keystone"]
 
@@ -82,3 +84,35 @@ async def test_a_job_that_fails_is_made_anew_with_what_the_user_corrected(
         client, Job, namespace, lambda found: [mounted(job) != OWN for job in found] == [True], labels=selector
     )
     await eventually(client, Secret, mounted(second), namespace, has(corrected))
+
+
+@pytest.mark.parametrize(
+    "keystone",
+    [pytest.param(Script((Behaviour(Selector(labels=SYNC), runs_for=None),)), id="the-job-takes-long")],
+    indirect=True,
+)
+async def test_a_change_of_tables_is_neither_cut_in_the_middle_nor_joined_by_another(
+    client: Client, namespace: str, keystone: Keystone
+) -> None:
+    await place(client, namespace)
+    selector = "app.kubernetes.io/component=db-sync"
+    (first,) = await some(
+        client, Job, namespace, lambda found: any(job.status.get("ready") for job in found), labels=selector
+    )
+    await place(client, namespace, containerImage="registry.example/placement:another")
+    words = f"Job {first.metadata.name} is at work on the tables, and finishes first"
+    await eventually(client, PlacementAPI, "placement", namespace, is_false(words, "DBSyncReady"))
+    (still,) = await client.list(Job, namespace, labels=selector)
+    assert (still.metadata.uid, still.deleting) == (first.metadata.uid, False)
+    # Pods of the changed Deployment are there already; they wait for the next Job.
+    ended: list[bool] = []
+
+    def noted(found: list[Job]) -> bool:
+        ended.extend(state_of(job).status == "True" for job in found if job.metadata.uid == first.metadata.uid)
+        return any(job.metadata.uid != first.metadata.uid for job in found)
+
+    (pod,) = await client.list(Pod, namespace, labels=f"batch.kubernetes.io/job-name={first.metadata.name}")
+    done = {"name": pod.metadata.name, "namespace": namespace, "annotations": {f"{PREFIX}runs-for": "0"}}
+    await client.apply(Pod, {"metadata": done}, field_manager="user")
+    await some(client, Job, namespace, noted, labels=selector)
+    assert ended[-1]

@@ -13,6 +13,7 @@ from stackwright.kube import status_writers
 from stackwright.kube.builtin import ConfigMap
 from stackwright.kube.client import Client
 from stackwright.kube.controller import Controller
+from stackwright.kube.resource import owner_reference
 from stackwright.kube.runtime import Runtime
 from stackwright.services.dnsmasq.kinds import DNSMasq
 from stackwright.simulator import simulated
@@ -101,6 +102,8 @@ async def test_what_cannot_be_is_said_again_without_the_webhook(client: Client, 
         await here.put(IPSet, "third", spec={"networks": BOTH[:1]})
         await here.says(IPSet, "ReservationReady", "192.168.122.77 in network ctlplane is also reserved by", "third")
         await here.ready(IPSet, "node")
+        # What has no owner would stay.
+        await eventually(client, Reservation, "third", namespace, lambda there: there.metadata.controller is not None)
         await client.delete(IPSet, "third", namespace)
         await gone(client, Reservation, "third", namespace)
         await here.put(NetConfig, "netconfig", spec={"networks": [INTERNAL]})
@@ -156,6 +159,95 @@ async def test_what_machines_were_told_stays_without_the_webhook(client: Client,
         await client.delete(IPSet, "late", namespace)
         await client.delete(IPSet, "node", namespace)
         await here.ready(NetConfig, "netconfig")
+
+
+async def test_a_restored_address_outlives_an_ip_set_whose_node_goes(client: Client, namespace: str) -> None:
+    here = Cloud(client, namespace)
+    await here.put(NetConfig, "netconfig", spec={"networks": [CTLPLANE, INTERNAL]})
+    entry = {"network": "ctlplane", "subnet": "subnet1", "address": "192.168.122.77"}
+    await here.put(Reservation, "restored", spec={"ipSetRef": {"name": "node"}, "reservation": {"ctlplane": entry}})
+    # The garbage collector leaves the IPSet alone until this finalizer goes.
+    metadata = {"name": "node", "namespace": namespace, "finalizers": ["example.com/held"]}
+    node = await client.create(OpenStackDataPlaneNode, {"metadata": metadata, "spec": {"role": "compute"}})
+    owned = {"name": "node", "namespace": namespace, "ownerReferences": [owner_reference(node)]}
+    await client.create(IPSet, {"metadata": owned, "spec": {"networks": BOTH[:1]}})
+    await client.delete(OpenStackDataPlaneNode, "node", namespace)
+    async with running(Runtime(client, addresses.controllers(), namespace=namespace)):
+        await here.says(IPSet, "ReservationReady", "Reservation restored is left alone: the node that owns", "node")
+        await client.patch(OpenStackDataPlaneNode, "node", namespace, {"metadata": {"finalizers": None}})
+        await gone(client, IPSet, "node", namespace)
+        kept = await client.get(Reservation, "restored", namespace)
+        assert kept.metadata.ownerReferences == ()
+        # The next one has the address of its machine, and the Reservation goes with it.
+        await here.put(IPSet, "node", spec={"networks": BOTH[:1]})
+        assert told([await here.ready(IPSet, "node")]) == ["192.168.122.77"]
+        await client.delete(IPSet, "node", namespace)
+        await gone(client, Reservation, "restored", namespace)
+
+
+async def test_a_restored_address_is_not_released_for_one_that_was_taken(client: Client, namespace: str) -> None:
+    here = Cloud(client, namespace)
+    await here.put(NetConfig, "netconfig", spec={"networks": [CTLPLANE, INTERNAL]})
+    node = await here.put(IPSet, "node", spec={"networks": BOTH[:1]})
+    # An operator took an address, and died before it told it; then somebody restored what the machine has.
+    for name, address, owners in (
+        ("ctlplane-192-168-122-100", "192.168.122.100", [owner_reference(node)]),
+        ("restored", "192.168.122.77", []),
+    ):
+        entry = {"network": "ctlplane", "subnet": "subnet1", "address": address}
+        metadata = {"name": name, "namespace": namespace, "ownerReferences": owners}
+        spec = {"ipSetRef": {"name": "node"}, "reservation": {"ctlplane": entry}}
+        await client.create(Reservation, {"metadata": metadata, "spec": spec})
+    async with running(Runtime(client, addresses.controllers(), namespace=namespace)):
+        assert told([await here.ready(IPSet, "node")]) == ["192.168.122.77"]
+        await gone(client, Reservation, "ctlplane-192-168-122-100", namespace)
+        kept = await client.get(Reservation, "restored", namespace)
+        assert [owner.uid for owner in kept.metadata.ownerReferences] == [node.metadata.uid]
+
+
+async def test_an_address_that_somebody_asks_for_is_not_given_to_others(client: Client, namespace: str) -> None:
+    here = Cloud(client, namespace)
+    ranges = [{"start": "192.168.122.100", "end": "192.168.122.101"}]
+    subnet = {**CTLPLANE["subnets"][0], "allocationRanges": ranges}
+    fixed = {**BOTH[0], "fixedIP": "192.168.122.100"}
+    # Whose IPSet is not there yet, and one that waits for another network.
+    await here.put(OpenStackDataPlaneNode, "one", spec={"role": "compute", "node": {"networks": [fixed]}})
+    waiting = [{**BOTH[0], "fixedIP": "192.168.122.101"}, {"name": "storage", "subnetName": "subnet1"}]
+    await here.put(IPSet, "two", spec={"networks": waiting})
+    await here.put(NetConfig, "netconfig", spec={"networks": [{**CTLPLANE, "subnets": [subnet]}]})
+    async with running(Runtime(client, addresses.controllers(), namespace=namespace)):
+        await here.says(IPSet, "InputReady", "network storage is not in the NetConfig", "two")
+        await here.put(IPSet, "three", spec={"networks": BOTH[:1]})
+        await here.says(IPSet, "ReservationReady", "no address is left for IPSet three", "three")
+        # What somebody lets go of is free.
+        await here.put(IPSet, "two", spec={"networks": [{**BOTH[0], "fixedIP": "192.168.122.50"}]})
+        assert told([await here.ready(IPSet, "three")]) == ["192.168.122.101"]
+        await here.put(IPSet, "one", spec={"networks": [fixed]})
+        assert told([await here.ready(IPSet, "one")]) == ["192.168.122.100"]
+
+
+async def test_names_for_which_there_is_no_room_say_so_themselves(client: Client, namespace: str) -> None:
+    here = Cloud(client, namespace)
+    hosts = {"hosts": [{"ip": "192.0.2.1", "hostnames": ["one.example.com"]}]}
+    async with running(Runtime(client, addresses.controllers(), namespace=namespace)):
+        for name in ("large", "small"):
+            await here.put(DNSData, name, spec=hosts)
+            await here.ready(DNSData, name)
+        await here.put(DNSMasq, "dns", spec={})
+        await leave_out(here, "large")
+        await here.says(DNSData, "ServiceConfigReady", "DNSMasq dns has no room for all names", "large")
+        await here.ready(DNSData, "small")
+        await leave_out(here)
+        await here.ready(DNSData, "large")
+        await leave_out(here, "large")
+        await here.says(DNSData, "ServiceConfigReady", "DNSMasq dns has no room for all names", "large")
+        await client.delete(DNSMasq, "dns", namespace)
+        await here.ready(DNSData, "large")
+
+
+async def leave_out(here: Cloud, *names: str) -> None:
+    """Say of a name server, as its operator does, that it has no room for some names."""
+    await here.client.patch(DNSMasq, "dns", here.namespace, {"status": {"leftOut": names}}, subresource="status")
 
 
 class Networked(Plane):

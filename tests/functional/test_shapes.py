@@ -185,15 +185,20 @@ def shop(resource: Basket, facts: None) -> Iterable[Child | Wait]:
     yield Child(Deployment, {"metadata": {"name": "shop"}, "spec": spec}, "LabelReady")
 
 
+def is_numbered_and_seen(workload: Deployment) -> bool:
+    numbered = "deployment.kubernetes.io/revision" in workload.metadata.annotations
+    return numbered and workload.status.get("observedGeneration") == workload.metadata.generation
+
+
 @pytest.mark.usefixtures("kinds")
 async def test_what_the_server_writes_in_another_way_is_not_applied_again_and_again(
     client: Client, namespace: str
 ) -> None:
     made = await put(client, Basket, "b", namespace, {})
     await shop.controller().reconcile(made.key, await standing_still(client, namespace, KINDS))
-    # The Deployment's own controller writes an annotation, once: a change like any other.
+    # The Deployment's own controller writes an annotation, once, and then what it has seen: changes like any others.
     workload = Deployment(metadata=ObjectMeta(name="shop", namespace=namespace))
-    await until(client, workload, lambda seen: "deployment.kubernetes.io/revision" in seen.metadata.annotations)
+    await until(client, workload, is_numbered_and_seen)
     await shop.controller().reconcile(made.key, await standing_still(client, namespace, KINDS))
     before = patches()
     await shop.controller().reconcile(made.key, await standing_still(client, namespace, KINDS))

@@ -20,7 +20,7 @@ from typing import Any
 
 import choice
 from kubernetes import Pods, StateMap, Unanswered
-from server import Answers, Server, Status, fingerprint
+from server import Answers, Server, Status, Upgrade, fingerprint
 
 LABEL = "openstack.org/galera-active"
 # Seconds from one look at the server to the next; of that, what the API server is asked, and root's password.
@@ -31,6 +31,10 @@ LOST, LONELY = 3.0, 10.0
 STOPPING, TURN, FORGETTING = 80.0, 30.0, 2.0
 # After how long nobody lives who would have taken away what a person forces: who is in a cluster does that in REFRESH.
 UNHEARD = 120.0
+# What Galera calls the state of a node that is neither filled nor fills another.
+SYNCED = 4
+# The pause before the server's own tables are upgraded once more.
+AGAIN = 300.0
 # The pause after a server that ended soon after its start; another one would, too.
 PAUSE, SOON = 2.0, 10.0
 
@@ -147,6 +151,7 @@ class Node:
                 self.say("stops, because all others wait for where its data ends")
                 break
             self.stopping.wait(LOOK)
+        watched.end()
         if self.stopping.is_set():
             self.attempt(watched.hand_over)
             self.attempt(watched.take_turn)
@@ -201,6 +206,9 @@ class Living:
         self.refreshed = 0.0
         self.lonely_since: float | None = None
         self.is_active = False
+        self.upgrade: Upgrade | None = None
+        # When it begins: never again in this life once it succeeded.
+        self.upgrade_due: float | None = 0.0
         self.lost: dict[str, str] = {}
 
     def look(self, status: Status) -> bool:
@@ -208,6 +216,7 @@ class Living:
         if status.synced:
             self.lonely_since = None
             self._in_cluster(status)
+            self._upgrade(status)
             return False
         if self.node.record.state == choice.BOOTSTRAPPING:
             self._form()
@@ -232,6 +241,27 @@ class Living:
         node.publish(replace(record, root=node.record.root if self.is_active else ""))
         self._serve(node.state(node.map.data), status)
         self.view, self.broken, self.refreshed = status.view, status.broken, now
+
+    def _upgrade(self, status: Status) -> None:
+        """Bring the server's own tables to its release, beside all else: it serves clients with older ones as well.
+
+        A node that fills another one has to keep its tables as they are meanwhile.
+        """
+        now = time.monotonic()
+        if self.upgrade is not None:
+            ended = self.upgrade.ended
+            if ended is None:
+                return
+            self.upgrade, self.upgrade_due = None, None if ended == 0 else now + AGAIN
+            if ended:
+                self.node.say(f"the server's own tables are those of another release, trying again: {ended}")
+        elif self.upgrade_due is not None and now >= self.upgrade_due and status.state == SYNCED and not status.broken:
+            self.upgrade = self.node.server.upgrade()
+
+    def end(self) -> None:
+        """End what works beside the server, before that ends."""
+        if self.upgrade is not None:
+            self.upgrade.stop()
 
     def _form(self) -> None:
         """Take away what forces another node, as long as this one forms the cluster: there would be two of them."""

@@ -1,5 +1,6 @@
 """One mariadbd and its data: where the data ends, starting it in the right way, asking it how it is, stopping it."""
 
+import contextlib
 import errno
 import functools
 import hashlib
@@ -7,6 +8,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import Callable
@@ -188,6 +190,25 @@ def _replace(path: Path, text: str) -> None:
     _settle(path.parent)
 
 
+@dataclass(frozen=True)
+class Upgrade:
+    """A program that brings the server's own tables to its release. Tables of clients are not looked at."""
+
+    process: subprocess.Popen[bytes]
+
+    @property
+    def ended(self) -> int | None:
+        """With what it ended; None while it works."""
+        return self.process.poll()
+
+    def stop(self) -> None:
+        """End it, with the programs that it runs: the next start does the rest."""
+        if self.ended is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+
+
 class Server:
     """A mariadbd in one directory, which is the volume; beside the data lie small marks of how far it came."""
 
@@ -312,6 +333,8 @@ class Server:
             f"--wsrep-node-address={address}",
             f"--wsrep-node-incoming-address={self.pod}:3306",
         ]
+        if not bootstrap:
+            self.forget_release()
         if donors and not bootstrap:
             options.append(f"--wsrep-sst-donor={donors}")
         if record.seqno is not None:
@@ -364,6 +387,19 @@ class Server:
             "GRANT ALL PRIVILEGES ON *.* TO root@'%' WITH GRANT OPTION;"
         )
         return True
+
+    def upgrade(self) -> Upgrade:
+        """Begin to bring the server's own tables to its release; it finds out by itself whether it has to do anything.
+
+        Each node does this for itself, and nothing of it is replicated: others may be of the release before.
+        """
+        options = ("--no-defaults", f"--socket={self.socket}", "--user=mysql", "--upgrade-system-tables")
+        return Upgrade(subprocess.Popen(["mariadb-upgrade", *options], start_new_session=True))
+
+    def forget_release(self) -> None:
+        """Forget of which release the server's own tables are: those that another node gives may be of any."""
+        for name in ("mariadb_upgrade_info", "mysql_upgrade_info"):
+            (self.data / name).unlink(missing_ok=True)
 
     @property
     def running(self) -> bool:

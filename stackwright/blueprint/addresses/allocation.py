@@ -4,7 +4,7 @@ An IPSet keeps what it has, whatever happens around it. An address is taken by c
 like it: of two that want the same, the API server lets one have it, and the other one decides again.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from stackwright.api.base import JsonObject
@@ -24,6 +24,8 @@ from stackwright.blueprint.addresses.subnets import Address, Place, find_place, 
 from stackwright.kube.plan import Ends, Wait
 from stackwright.kube.resource import owner_reference
 
+# How many seconds later the cache has a status that a pass wrote at its end.
+_NEXT_PASS = 1.0
 _EVERYWHERE = {4: "0.0.0.0/0", 6: "::/0"}
 
 
@@ -59,20 +61,23 @@ class Allocation:
     """What an IPSet has, what it takes next, and why it does not get what is missing.
 
     `surplus` are Reservations that it has beside another one in the same network: an operator that took over before its
-    caches were complete did not know of the first. They are released once `is_settled`.
+    caches were complete did not know of the first. They are released once `is_settled`. `adopted` are those without an
+    owner that count for good: people wrote them, as after a restore. What has no owner is never released.
     """
 
     kept: tuple[tuple[IPSetNetwork, Place, Held], ...] = ()
     wanted: tuple[Wanted, ...] = ()
     waits: tuple[Wait, ...] = ()
     surplus: tuple[Reservation, ...] = ()
+    adopted: tuple[Reservation, ...] = ()
 
 
 @dataclass(frozen=True)
 class Around:
     """What an IPSet finds: the networks, its own Reservations, and who has which address.
 
-    `reached` are addresses at which machines of others are reached, whether or not they are reserved.
+    `reached` are addresses at which machines of others are reached, whether or not they are reserved; `asked` are those
+    that others ask for by themselves, and may not have yet.
     `rivals` are those of its own addresses that an older Reservation has as well, each with the IPSet of that one.
     """
 
@@ -80,6 +85,7 @@ class Around:
     mine: tuple[Reservation, ...] = ()
     taken: Mapping[str, str] = field(default_factory=dict)
     reached: frozenset[str] = frozenset()
+    asked: frozenset[str] = frozenset()
     rivals: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -112,7 +118,8 @@ def allocate(ip_set: IPSet, around: Around) -> Allocation:
     mine = _elect(ip_set, around.mine)
     kept: list[tuple[IPSetNetwork, Place, Held]] = []
     wanted: list[Wanted] = []
-    waits: list[Wait] = [*_find_removed(ip_set, mine)]
+    orphans = {each.metadata.name: each for each in around.mine if each.metadata.controller is None}
+    waits: list[Wait] = [*_find_removed(ip_set, mine, orphans)]
     for asked in ip_set.spec.networks:
         place = find_place(around.networks, asked.name, asked.subnetName)
         held = mine.get(asked.name.lower())
@@ -126,16 +133,28 @@ def allocate(ip_set: IPSet, around: Around) -> Allocation:
             found = _choose(ip_set, asked, place, around)
             (waits if isinstance(found, Wait) else wanted).append(found)  # type: ignore[arg-type]  # one of the two
     elected = {held.reservation for held in mine.values()}
-    single = (each for each in around.mine if len(each.spec.reservation) == 1)
+    single = (each for each in around.mine if len(each.spec.reservation) == 1 and each.metadata.name not in orphans)
     surplus = tuple(each for each in single if each.metadata.name not in elected)
-    return Allocation(tuple(kept), tuple(wanted), tuple(waits), surplus)
+    counted = {held.reservation: orphans[held.reservation] for _, _, held in kept if held.reservation in orphans}
+    waits += (_await_telling(each) for each in counted.values() if not is_told(each, ip_set))
+    adopted = tuple(each for each in counted.values() if is_told(each, ip_set))
+    return Allocation(tuple(kept), tuple(wanted), tuple(waits), surplus, adopted)
+
+
+def _await_telling(orphan: Reservation) -> Wait:
+    """Return the wait for the status to tell an address: the end of this pass writes it, and the next one goes on."""
+    message = f"Reservation {orphan.metadata.name} gets its owner once the status tells its address"
+    return Wait("Adopting", message, RESERVATION_READY, after=_NEXT_PASS)
 
 
 def _elect(ip_set: IPSet, mine: Iterable[Reservation]) -> dict[str, Held]:
-    """Return the address that counts in each network: the one that was told to the user, else the oldest."""
+    """Return the address that counts in each network: the one that was told to the user, else the oldest.
+
+    One without an owner goes before those that the IPSet took: somebody restored it, because the machine has it.
+    """
     told = _list_told(ip_set)
     found: dict[str, Held] = {}
-    for held in list_held(sorted(mine, key=_age)):
+    for held in list_held(sorted(mine, key=lambda each: (each.metadata.controller is not None, _age(each)))):
         network = held.network.lower()
         if network not in found or (network, held.address) in told:
             found[network] = held
@@ -163,6 +182,15 @@ def _is_outvoted(ip_set: IPSet, asked: IPSetNetwork, held: Held, around: Around)
     return last is not None and not moved and str(last) not in {held.address, *around.taken}
 
 
+def is_told(reservation: Reservation, ip_set: IPSet) -> bool:
+    """Return whether an IPSet tells an address of a Reservation, so that this one counts, whatever others there are.
+
+    With an owner, a Reservation is like all others: it would be released if another one counted.
+    """
+    held = {(each.network.lower(), each.address) for each in list_held((reservation,))}
+    return bool(held & _list_told(ip_set))
+
+
 def is_settled(surplus: Reservation, ip_set: IPSet) -> bool:
     """Return whether an IPSet tells another address in the network of a surplus one, so that nobody relies on this one.
 
@@ -175,14 +203,16 @@ def is_settled(surplus: Reservation, ip_set: IPSet) -> bool:
     return not held & told and {network for network, _ in held} <= {network for network, _ in told}
 
 
-def _find_removed(ip_set: IPSet, mine: Mapping[str, Held]) -> Iterator[Wait]:
+def _find_removed(ip_set: IPSet, mine: Mapping[str, Held], orphans: Container[str]) -> Iterator[Wait]:
     """Yield the networks that an IPSet asks for no more: a machine may still use the address."""
     asked = {network.name.lower() for network in ip_set.spec.networks}
     for name, held in mine.items():
         if name not in asked:
+            # What has no owner does not go with the IPSet.
+            which = f"Reservation {held.reservation}" if held.reservation in orphans else "the IPSet"
             message = (
                 f"spec.networks: network {held.network} was removed, and {held.address} in it is still reserved; "
-                "add the network again, or delete the IPSet"
+                f"add the network again, or delete {which}"
             )
             yield _refuse("NetworkRemoved", message)
 
@@ -206,7 +236,11 @@ def _find_moved(asked: IPSetNetwork, held: Held) -> Iterator[Wait]:
 def _find_displaced(place: Place, held: Held) -> Iterator[Wait]:
     """Yield why an address does not fit its subnet any more: a machine must not be told of such a network."""
     address, subnet = parse_address(held.address), place.subnet
-    if address is None or address.version != place.prefix.version or address not in place.prefix:
+    if address is None:
+        message = f"{held.address} in Reservation {held.reservation} is not an IP address; correct the Reservation"
+        yield _refuse("AddressInvalid", message)
+        return
+    if address.version != place.prefix.version or address not in place.prefix:
         why = f"does not lie in {subnet.cidr}"
     elif address in place.closed():
         why = "is excluded, or the address of the gateway or of the subnet itself"
@@ -224,7 +258,7 @@ def _find_rival(held: Held, rivals: Mapping[str, str]) -> Iterator[Wait]:
     if held.address in rivals:
         message = (
             f"{held.address} in network {held.network} is also reserved by IPSet {rivals[held.address]}, which had it "
-            "first; delete one of the two"
+            "first; delete the IPSet whose machine does not have the address"
         )
         yield _refuse("AddressInUse", message)
 
@@ -244,7 +278,7 @@ def _choose(ip_set: IPSet, asked: IPSetNetwork, place: Place, around: Around) ->
             message = f"{fixed} belonged to an IPSet of the same name, which is being removed"
             return Wait("AddressReleasing", message, RESERVATION_READY)
         if fixed in taken:
-            message = f"spec.networks: {fixed} is already reserved by IPSet {taken[fixed]}; choose another fixedIP"
+            message = f"spec.networks: {fixed} is already reserved by IPSet {taken[fixed]}; {_advise(ip_set)}"
             return _refuse("AddressInUse", message)
         return Wanted(place, fixed)
     # A Reservation that somebody deleted is made again: the machine has that address.
@@ -253,14 +287,21 @@ def _choose(ip_set: IPSet, asked: IPSetNetwork, place: Place, around: Around) ->
         return Wanted(place, str(last))
     for address in place.candidates():
         # A machine that a user put at an address of the ranges would lose it to another one.
-        if str(address) not in taken and str(address) not in around.reached:
+        if not any(str(address) in kept for kept in (taken, around.reached, around.asked)):
             return Wanted(place, str(address))
     message = (
         f"no address is left for IPSet {ip_set.metadata.name} in subnet {place.subnet.name} of network "
         f"{place.network.name}; extend its allocationRanges, or delete IPSets that are not needed; addresses "
-        "which are the ansibleHost of a node are not given"
+        "which are the ansibleHost of a node, the fixedIP of another IPSet or the nexthop of a route are not given"
     )
     return _refuse("NoAddressLeft", message)
+
+
+def _advise(ip_set: IPSet) -> str:
+    """Return what to do if another one has the address that an IPSet asks for; it has none yet, so it may ask anew."""
+    if ip_set.spec.immutable:
+        return "set immutable to false and then choose another fixedIP, or delete the IPSet"
+    return "choose another fixedIP"
 
 
 def _remember(ip_set: IPSet, place: Place) -> Address | None:

@@ -10,6 +10,7 @@ from stackwright.api.network import (
     IPSetNetwork,
     IPSetSpec,
     NetConfigSpec,
+    ReservationSpec,
     Subnet,
     service_network,
 )
@@ -20,6 +21,7 @@ from stackwright.blueprint.addresses.subnets import (
     Prefix,
     find_network,
     find_place,
+    normalize,
     parse_address,
     parse_prefix,
 )
@@ -142,6 +144,8 @@ def _too_small(spec: NetConfigSpec, place: Place, address: Address, *, free: boo
     path = path_of(spec, place)
     if address.version != place.prefix.version or address not in place.prefix:
         return f"{path}.cidr", f"{place.subnet.cidr} leaves out the address of"
+    if address in place.own():
+        return f"{path}.cidr", f"{address} is the first or last address of {place.prefix}, and that of"
     if address == parse_address(place.subnet.gateway):
         return f"{path}.gateway", f"{address} is the address of"
     if address in {parse_address(text) for text in place.subnet.excludeAddresses}:
@@ -249,16 +253,18 @@ def of_immutable(ip_set: IPSet) -> Iterator[Problem]:
         yield _IMMUTABLE
 
 
-def of_ip_set_changed(old: IPSet, new: IPSet) -> Iterator[Problem]:
+def of_ip_set_changed(old: IPSet, new: IPSet, held: Iterable[Held] = ()) -> Iterator[Problem]:
     """Yield what of an IPSet stays as it is: a machine has the addresses.
 
-    What was changed while nobody was asked may be set back to what the status tells.
+    What was changed while nobody was asked may be set back to what the status tells. `held` are the addresses that it
+    has, whether or not the status tells of them yet. In a network in which it has none, it may ask for another one.
     """
     if old.spec.immutable:
         if new.spec.networks not in (old.spec.networks, old.status.networks):
             yield _IMMUTABLE
         return
-    told = {each.network.lower(): each for each in old.status.reservations}
+    had = {each.network.lower(): (each.subnet, each.address) for each in held if each.address}
+    had |= {each.network.lower(): (each.subnet, each.address) for each in old.status.reservations}
     after = {each.name.lower(): (position, each) for position, each in enumerate(new.spec.networks)}
     for before in old.spec.networks:
         if before.name.lower() not in after:
@@ -266,12 +272,12 @@ def of_ip_set_changed(old: IPSet, new: IPSet) -> Iterator[Problem]:
             continue
         position, now = after[before.name.lower()]
         path = f"spec.networks[{position}]"
-        have = told.get(before.name.lower())
-        subnet = have.subnet if have is not None else before.subnetName
+        if before.name.lower() not in had:
+            continue
+        subnet, address = had[before.name.lower()]
         if now.subnetName.lower() != subnet.lower():
             yield f"{path}.subnetName", f"must stay {subnet}: an address does not move to another subnet"
-        address = have.address if have is not None else before.fixedIP
-        if now.fixedIP and address and parse_address(now.fixedIP) != parse_address(address):
+        if now.fixedIP and parse_address(now.fixedIP) != parse_address(address):
             yield f"{path}.fixedIP", f"must stay {address}: an address is not exchanged for another one"
 
 
@@ -282,6 +288,16 @@ def is_fixed_elsewhere(ip_set: IPSet, taken: Mapping[str, str]) -> Iterator[Prob
         holder = taken.get(str(address), "") if address is not None else ""
         if holder:
             yield f"spec.networks[{position}].fixedIP", f"{address} is already reserved by IPSet {holder}"
+
+
+def of_reservation(spec: ReservationSpec, taken: Mapping[str, Held]) -> Iterator[Problem]:
+    """Yield the addresses of a Reservation that are none, or that another one has."""
+    for network, entry in spec.reservation.items():
+        path, address = f"spec.reservation[{network}].address", normalize(entry.address)
+        if address and parse_address(address) is None:
+            yield path, f"{entry.address} is not an IP address; write it without a prefix, as 192.168.122.60"
+        elif address in taken:
+            yield path, f"{address} is already reserved by IPSet {taken[address].ip_set}"
 
 
 def fixed_by(ip_sets: Iterable[IPSet]) -> dict[str, frozenset[str]]:

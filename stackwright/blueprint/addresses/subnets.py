@@ -30,9 +30,10 @@ class Place:
     def closed(self) -> frozenset[Address]:
         """Return the addresses that nobody gets: those excluded, the gateway, the prefix's own, and the broadcast's."""
         named = (parse_address(text) for text in (*self.subnet.excludeAddresses, self.subnet.gateway))
-        return frozenset((*(address for address in named if address is not None), *self._own()))
+        return frozenset((*(address for address in named if address is not None), *self.own()))
 
-    def _own(self) -> Iterator[Address]:
+    def own(self) -> Iterator[Address]:
+        """Yield the addresses of the prefix itself, and of all machines in it."""
         # Prefixes for two machines or one (RFC 3021, RFC 6164) have neither an address of their own nor a broadcast.
         if self.prefix.num_addresses > 2:
             yield self.prefix.network_address
@@ -48,8 +49,12 @@ class Place:
                 yield first, last
 
     def candidates(self) -> Iterator[Address]:
-        """Yield the addresses that may be given, in order."""
-        closed = self.closed()
+        """Yield the addresses that may be given, in order.
+
+        At the next hop of a route there is a router. It may be one of our machines: an IPSet may ask for the address.
+        """
+        hops = (parse_address(route.nexthop) for route in self.subnet.routes)
+        closed = self.closed().union(address for address in hops if address is not None)
         for first, last in self.ranges():
             make = IPv4Address if first.version == 4 else IPv6Address
             for number in range(int(first), int(last) + 1):

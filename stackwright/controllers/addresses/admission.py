@@ -1,7 +1,8 @@
 """What is refused when a network, an IPSet or names are written, and what cannot be deleted. Pure."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from stackwright.api.dataplane import OpenStackDataPlaneNode
 from stackwright.api.network import DNSData, IPSet, NetConfig, Reservation
 from stackwright.blueprint.addresses import names, refusals
 from stackwright.blueprint.addresses.allocation import is_mine, list_held
@@ -10,6 +11,7 @@ from stackwright.blueprint.refusal import Problem
 from stackwright.controllers.surroundings import Known
 from stackwright.kube.admission.checks import FieldError, Objections
 from stackwright.kube.resource import CustomResource
+from stackwright.kube.shapes.belonging import is_forsaken
 
 # How many IPSets are named that hold a NetConfig.
 NAMED = 3
@@ -36,33 +38,50 @@ def _check_ip_set(old: CustomResource | None, new: CustomResource, known: Known)
     if new.deleting:
         return Objections()
     namespace = new.metadata.namespace
-    changed = refusals.of_ip_set_changed(old, new) if isinstance(old, IPSet) and old is not new else ()
+    warnings = tuple(_find_forsaken(old, new, OpenStackDataPlaneNode, known))
+    there = known(Reservation, namespace)
+    held = list_held(each for each in there if is_mine(each, new))
+    changed = tuple(refusals.of_ip_set_changed(old, new, held)) if isinstance(old, IPSet) and old is not new else ()
     networks = find_eldest(known(NetConfig, namespace))
     if networks is None:
         # It may come a moment later, in the same file.
         told = (f"there is no NetConfig in namespace {namespace} yet; the IPSet waits for it",)
-        return Objections(tuple(_errors(changed)), told)
-    others = (each for each in known(Reservation, namespace) if not is_mine(each, new))
+        return Objections(tuple(_errors(changed)), (*told, *warnings))
+    others = (each for each in there if not is_mine(each, new))
     taken = {held.address: held.ip_set for held in list_held(others)}
     problems = (
         *refusals.of_ip_set(new.spec, networks.spec),
         *refusals.is_fixed_elsewhere(new, taken),
         *changed,
     )
-    return Objections(tuple(_errors(problems)))
+    return Objections(tuple(_errors(problems)), warnings)
 
 
-def _check_reservation(_: CustomResource | None, new: CustomResource, known: Known) -> Objections:
-    """Refuse an address that another Reservation has: people write Reservations when they restore a backup."""
+def _check_reservation(old: CustomResource | None, new: CustomResource, known: Known) -> Objections:
+    """Refuse what is no address, or another Reservation's: people write Reservations when they restore a backup."""
     assert isinstance(new, Reservation)  # noqa: S101  the table below says for which kind
     others = (each for each in known(Reservation, new.metadata.namespace) if each.key != new.key)
-    taken = {held.address: held for held in list_held(others)}
-    problems = (
-        (f"spec.reservation[{held.network}].address", f"{held.address} is already reserved by IPSet {there.ip_set}")
-        for held in list_held((new,))
-        if held.address and (there := taken.get(held.address)) is not None
-    )
-    return Objections(tuple(_errors(problems)))
+    taken = {held.address: held for held in list_held(others) if held.address}
+    problems = refusals.of_reservation(new.spec, taken)
+    return Objections(tuple(_errors(problems)), tuple(_find_forsaken(old, new, IPSet, known)))
+
+
+def _find_forsaken(
+    old: CustomResource | None, new: CustomResource, kind: type[CustomResource], known: Known
+) -> Iterator[str]:
+    """Yield a warning about a resource that Kubernetes deletes at once, because its owner is not there.
+
+    Tools that restore a backup write owners as they were. What the operators write has an owner that is there.
+    """
+    owners = new.metadata.ownerReferences
+    if old is not None and old.metadata.ownerReferences == owners:
+        return
+    if is_forsaken(new, kind, known(kind, new.metadata.namespace)):
+        yield (
+            f"metadata.ownerReferences: {owners[0].kind} {owners[0].name} with uid {owners[0].uid} is not there, so "
+            f"Kubernetes deletes this {new.kind.name}, and its addresses are given to others; leave ownerReferences "
+            "out when you restore a backup, the operator sets them again"
+        )
 
 
 def _check_names(_: CustomResource | None, new: CustomResource, __: Known) -> Objections:

@@ -5,6 +5,7 @@ is given twice, however stale the caches are and however many operators run.
 """
 
 import contextlib
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 import msgspec
@@ -32,6 +33,7 @@ from stackwright.blueprint.addresses.allocation import (
     holder_of,
     is_mine,
     is_settled,
+    is_told,
     list_held,
 )
 from stackwright.blueprint.addresses.subnets import find_eldest, normalize
@@ -44,11 +46,11 @@ from stackwright.kube.informer import Change
 from stackwright.kube.plan import Ends, Plan, Step, Wait
 from stackwright.kube.predicates import asked_differently
 from stackwright.kube.resource import Key, owner_reference
-from stackwright.kube.shapes.belonging import refuse_stale
+from stackwright.kube.shapes.belonging import is_forsaken, refuse_stale
 from stackwright.kube.shapes.external import External
 
-# The index of Reservations by their addresses.
-_ADDRESSES = "addresses"
+# The indexes of Reservations by their addresses, and of those without an owner by whom they are for.
+_ADDRESSES, _HOLDERS = "addresses", "holders"
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,6 @@ class Seen:
 
     around: Around | None = None
     waits: tuple[Wait, ...] = ()
-    orphans: tuple[Reservation, ...] = ()
 
     def allocate(self, ip_set: IPSet) -> Allocation:
         """Return what the IPSet has, and what it takes next."""
@@ -106,7 +107,7 @@ class Reserve(Step):
 
 @dataclass(frozen=True)
 class Adopt(Step):
-    """Become the owner of a Reservation that was there before its IPSet, as after a restore."""
+    """Become the owner of a Reservation that has none, as after a restore."""
 
     orphan: Reservation
     ip_set: IPSet
@@ -132,14 +133,15 @@ async def observe(ip_set: IPSet, world: World) -> Seen:
     if wrong := (*refusals.of_immutable(ip_set), *refusals.of_ip_set(ip_set.spec, net_config.spec)):
         return Seen(waits=(Wait("Invalid", describe(wrong), INPUT_READY, ends=Ends.BY_USER),))
     mine = _find_mine(ip_set, world)
-    orphans = tuple(each for each in mine if each.metadata.controller is None)
     around = Around(net_config.spec, mine, rivals=_find_rivals(ip_set, mine, look, world))
     if len(allocate(ip_set, around).kept) < len(ip_set.spec.networks):
         # An address that is new gets the VLAN that the other machines of its subnet were told.
         if wrong := tuple(refusals.of_vlans(net_config.spec, look.all(IPSet))):
             return _refuse_networks(net_config, wrong)
-        around = replace(around, taken=_find_taken(ip_set, look, world), reached=_find_reached(ip_set, look))
-    return Seen(around, orphans=orphans)
+        taken, nodes = _find_taken(ip_set, look, world), _find_other_nodes(ip_set, look)
+        reached = frozenset(normalize(node.spec.ansibleHost) for node in nodes)
+        around = replace(around, taken=taken, reached=reached, asked=_find_asked(ip_set, nodes, look))
+    return Seen(around)
 
 
 def _refuse_networks(net_config: NetConfig, wrong: tuple[Problem, ...]) -> Seen:
@@ -151,12 +153,10 @@ def _find_mine(ip_set: IPSet, world: World) -> tuple[Reservation, ...]:
     """Return the Reservations of an IPSet, those that this pass made included."""
     world.claims.forget(world.context)
     store, key = world.context.store(Reservation), ip_set.key
-    # Upstream's are named after the IPSet; others without an owner are found by whom they name, in the index of ours.
-    named = store.get(key)
-    found = {each.metadata.name: each for each in (*store.owned_by(ip_set.metadata.uid), *([named] if named else []))}
-    if not ip_set.status.reservations:
-        # A new one may have been reserved for before, as after a restore.
-        found |= {each.metadata.name: each for each in store.list(key.namespace) if is_mine(each, ip_set)}
+    # It may have been reserved for before, as after a restore: those without an owner are found by whom they name.
+    store.index(_HOLDERS, lambda each: () if each.metadata.controller is not None else (holder_of(each),))
+    named = (each for each in store.by(_HOLDERS, key.name) if each.key.namespace == key.namespace)
+    found = {each.metadata.name: each for each in (*store.owned_by(ip_set.metadata.uid), *named)}
     # What was made just now may not be in the cache yet.
     found |= {claim.name: each for claim, each in world.claims.taken.items() if claim.namespace == key.namespace}
     found |= world.met
@@ -198,17 +198,27 @@ def _find_taken(ip_set: IPSet, look: Looker, world: World) -> dict[str, str]:
     return told | {held.address: held.ip_set for held in list_held(others)}
 
 
-def _find_reached(ip_set: IPSet, look: Looker) -> frozenset[str]:
-    """Return the addresses at which nodes say that their machines are. An IPSet is named after its node."""
-    others = (node for node in look.all(OpenStackDataPlaneNode) if node.metadata.name != ip_set.metadata.name)
-    return frozenset(normalize(node.spec.ansibleHost) for node in others)
+def _find_other_nodes(ip_set: IPSet, look: Looker) -> list[OpenStackDataPlaneNode]:
+    """Return the nodes that an IPSet is not of. An IPSet is named after its node."""
+    return [node for node in look.all(OpenStackDataPlaneNode) if node.metadata.name != ip_set.metadata.name]
+
+
+def _find_asked(ip_set: IPSet, nodes: Iterable[OpenStackDataPlaneNode], look: Looker) -> frozenset[str]:
+    """Return the addresses that others ask for by themselves; the IPSet of a node may not be there yet."""
+    asking: list[IPSet | OpenStackDataPlaneNode] = [each for each in look.all(IPSet) if each.key != ip_set.key]
+    return frozenset(address for each in (*asking, *nodes) for address in _list_fixed(each))
+
+
+def _list_fixed(asking: IPSet | OpenStackDataPlaneNode) -> Iterator[str]:
+    networks = asking.spec.networks if isinstance(asking, IPSet) else asking.spec.node.networks
+    return (normalize(network.fixedIP) for network in networks if network.fixedIP)
 
 
 def decide(ip_set: IPSet, seen: Seen) -> Plan:
     """Return which addresses to take, and why one is missing."""
     allocation = seen.allocate(ip_set)
     steps = (
-        *(Adopt(each, ip_set, reason="Adopting", condition=RESERVATION_READY) for each in seen.orphans),
+        *(Adopt(each, ip_set, reason="Adopting", condition=RESERVATION_READY) for each in allocation.adopted),
         *(_reserve(ip_set, wanted) for wanted in allocation.wanted),
         *(Release(each, ip_set, reason="Releasing", condition=RESERVATION_READY) for each in allocation.surplus),
     )
@@ -262,17 +272,35 @@ async def _take(name: str, body: JsonObject, ip_set: IPSet, world: World) -> Non
 
 
 async def _adopt(orphan: Reservation, ip_set: IPSet, world: World) -> None:
-    now = await world.context.client.find(IPSet, ip_set.metadata.name, ip_set.metadata.namespace)
-    # A machine may have the address, which would be free again.
-    refuse_stale(f"Reservation {orphan.metadata.name}", ip_set, now)
-    metadata = {"resourceVersion": orphan.metadata.resourceVersion, "ownerReferences": [owner_reference(ip_set)]}
+    client = world.context.client
     name, namespace = orphan.metadata.name, orphan.metadata.namespace
+    now = await client.find(IPSet, ip_set.metadata.name, namespace)
+    # A machine may have the address, which would be free again.
+    refuse_stale(f"Reservation {name}", ip_set, now)
+    if now is None or is_forsaken(now, OpenStackDataPlaneNode, await _find_owners(now, world)):
+        message = (
+            f"Reservation {name} is left alone: the node that owns IPSet {ip_set.metadata.name} is gone, or another "
+            "one by now, so Kubernetes deletes the IPSet; the next one takes the Reservation over"
+        )
+        raise Retry(message, reason="Replacing")
+    if not is_told(orphan, now):
+        # The cache is behind: somebody else told another address.
+        raise Retry(f"Reservation {name} is left alone: the status tells another address by now", reason="Adopting")
+    metadata = {"resourceVersion": orphan.metadata.resourceVersion, "ownerReferences": [owner_reference(ip_set)]}
     try:
-        world.met[name] = await world.context.client.patch(Reservation, name, namespace, {"metadata": metadata})
+        world.met[name] = await client.patch(Reservation, name, namespace, {"metadata": metadata})
     except (Conflict, NotFound):
-        there = await world.context.client.find(Reservation, name, namespace)
+        there = await client.find(Reservation, name, namespace)
         if there is not None:
             world.met[name] = there
+
+
+async def _find_owners(ip_set: IPSet, world: World) -> tuple[OpenStackDataPlaneNode, ...]:
+    """Return the nodes of the server that are called like owners of an IPSet."""
+    client, kind = world.context.client, OpenStackDataPlaneNode
+    names = [owner.name for owner in ip_set.metadata.ownerReferences if owner.kind == kind.kind.name]
+    found = [await client.find(kind, name, ip_set.metadata.namespace) for name in names]
+    return tuple(each for each in found if each is not None)
 
 
 async def _release(surplus: Reservation, ip_set: IPSet, world: World) -> None:
@@ -289,14 +317,22 @@ async def _release(surplus: Reservation, ip_set: IPSet, world: World) -> None:
     world.released.add(name)
 
 
-def _went(change: Change[Reservation | IPSet]) -> bool:
+def _went(change: Change[Reservation]) -> bool:
     return change.new is None
 
 
-def _moved(change: Change[OpenStackDataPlaneNode]) -> bool:
-    """Return whether a node is not where it was: its former address may be the one that is missing."""
-    there = change.new.spec.ansibleHost if change.new is not None else None
-    return change.old is not None and change.old.spec.ansibleHost != there
+def _freed(change: Change[IPSet | OpenStackDataPlaneNode]) -> bool:
+    """Return whether somebody went, or lets go of an address: it may be the one that is missing.
+
+    A node does so if its machine is somewhere else by now, and whoever asks for another fixedIP.
+    """
+    if change.old is None or change.new is None:
+        return change.new is None
+    before, after = (
+        {*_list_fixed(each), *([each.spec.ansibleHost] if isinstance(each, OpenStackDataPlaneNode) else ())}
+        for each in (change.old, change.new)
+    )
+    return not before <= after
 
 
 def controller() -> Controller:
@@ -310,8 +346,8 @@ def controller() -> Controller:
         owns=(Reservation,),
         watches=(
             interests.watch(NetConfig, asked_differently),
-            *(interests.watch(kind, _went) for kind in (Reservation, IPSet)),
-            interests.watch(OpenStackDataPlaneNode, _moved),
+            interests.watch(Reservation, _went),
+            *(interests.watch(kind, _freed) for kind in (IPSet, OpenStackDataPlaneNode)),
         ),
     )
     return forgetting(found, interests.forget)

@@ -29,6 +29,7 @@ from stackwright.controllers.service import (
     failed_jobs,
     former_jobs,
     holding,
+    jobs_at_work,
     labels,
     missing_pods,
     neighbours,
@@ -93,11 +94,15 @@ _LOOKED_AT: tuple[type[Resource], ...] = (
 
 @dataclass(frozen=True)
 class _Sorted:
-    """The children that are applied, those that are held back until they were tried, and the waits for that."""
+    """The children that are applied, those that are held back until they were tried, and the waits for that.
+
+    `idle` are Jobs of before that could begin to change tables beside those that are asked for now.
+    """
 
     applied: tuple[Child, ...]
     held: tuple[Child, ...]
     waits: tuple[Wait, ...]
+    idle: tuple[Job, ...]
 
 
 @dataclass(frozen=True)
@@ -197,7 +202,7 @@ class ServiceController(Generic[C, F]):
         except (Blocked, ownership.MadeByUser) as error:
             raise holding.Refused(error, seen) from error
         children = await self._children(resource, intent, rendered, look, context)
-        again = await self._clear_jobs(resource, intent, children.applied, context)
+        again = await self._clear_jobs(resource, intent, children, context)
         waits = [*intent.waits, *children.waits]
         prune = intent.values is not None and not waits
         if await credentials.begin(resource, intent.used, look, context):
@@ -287,12 +292,11 @@ class ServiceController(Generic[C, F]):
         )
         return replace(outcome, desired=(*outcome.desired, *children.held))
 
-    async def _clear_jobs(
-        self, resource: C, intent: Intent[F], children: Iterable[Child], context: Context
-    ) -> list[float]:
+    async def _clear_jobs(self, resource: C, intent: Intent[F], children: _Sorted, context: Context) -> list[float]:
         """Delete Jobs that failed or that are not needed any more; return in how many seconds others are due."""
         await former_jobs.clear(self.service, resource, context)
-        return await failed_jobs.clear(self.service, resource, intent.values or {}, children, context)
+        await former_jobs.delete(children.idle, context)
+        return await failed_jobs.clear(self.service, resource, intent.values or {}, children.applied, context)
 
     async def _record(self, resource: C, wanted: release.Wanted, context: Context) -> tuple[Wait, ...]:
         wait = await release.record(wanted, context, condition=declared(resource, "DeploymentReady"))
@@ -312,8 +316,13 @@ class ServiceController(Generic[C, F]):
         ]
         held = trials.hold_back(self.service, resource, changes, intent.children, look)
         back = tuple(item for item in listed if item.body in held.bodies)
-        applied = (*intent.children, *(item for item in listed if item not in back), *held.trials)
-        return _Sorted(applied, back, held.waits)
+        # Without a release nothing is asked for yet, and nothing is pruned.
+        owned = context.store(Job).owned_by(resource.metadata.uid) if rendered is not None else ()
+        work = jobs_at_work.find(self.service, resource, owned, listed)
+        asked = {item.key.name for item in listed if item.of is Job}
+        applied = (*intent.children, *(item for item in listed if item not in (*back, *work.held)), *held.trials)
+        waits = (*held.waits, *jobs_at_work.waits(self.service, resource, work, asked, clock.now()))
+        return _Sorted(applied, back, waits, work.idle)
 
     async def _hold(self, resource: C, refused: holding.Refused, look: Looker, context: Context) -> Result | None:
         """Keep the last recorded release of a service whose resource is refused, and say why it is refused."""

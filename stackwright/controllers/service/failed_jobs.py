@@ -7,7 +7,7 @@ from typing import Any
 from stackwright.api.base import CustomResource, JsonObject
 from stackwright.blueprint.service import Service
 from stackwright.blueprint.service_fields import status_of
-from stackwright.controllers.service import labels, references, traces
+from stackwright.controllers.service import jobs_at_work, labels, references, traces
 from stackwright.kube import clock
 from stackwright.kube.builtin import Job
 from stackwright.kube.controller import Context
@@ -46,9 +46,13 @@ def is_failing(job: Job) -> bool:
 
 
 def reads_something_else(job: Job, wanted: JsonObject) -> bool:
-    """Return whether a Job fails with other Secrets than it is to have now. A Job cannot be given others."""
+    """Return whether a Job fails with other Secrets than it is to have now. A Job cannot be given others.
+
+    A try that is at work may get through, and is not cut in the middle.
+    """
     mounted, asked = (references.list_secrets(references.pod_of(spec)) for spec in (job.spec, wanted["spec"]))
-    return not job.deleting and is_failing(job) and mounted != asked
+    idle = not job.deleting and not jobs_at_work.is_at_work(job)
+    return idle and is_failing(job) and mounted != asked
 
 
 async def clear_failed(jobs: Iterable[Job], context: Context, now: datetime, *, changed: bool) -> list[float]:

@@ -20,7 +20,12 @@ async def clear(service: Service[Any, Any], resource: CustomResource, context: C
     """Delete the finished Jobs of jobs that a resource had before."""
     if not callable(service.jobs):
         return
-    for job in find(service, resource, context.store(Job).owned_by(resource.metadata.uid)):
+    await delete(find(service, resource, context.store(Job).owned_by(resource.metadata.uid)), context)
+
+
+async def delete(jobs: Iterable[Job], context: Context) -> None:
+    """Delete Jobs, and no others that have got their names meanwhile."""
+    for job in jobs:
         metadata = job.metadata
         context.logger.info("a Job that is not needed any more is deleted", job=metadata.name)
         await context.client.delete(Job, metadata.name, metadata.namespace, uid=metadata.uid)

@@ -6,8 +6,10 @@ annotation; it is used, and stays the user's. What has an owner goes with it. So
 such an object gets an owner only if a user hands it over, by the same annotation.
 """
 
+from collections.abc import Iterable
+
 from stackwright.kube.errors import Blocked, Retry
-from stackwright.kube.resource import JsonObject, Resource
+from stackwright.kube.resource import JsonObject, OwnerReference, Resource
 
 # On what is kept: for which resource it was made, as Kind/name.
 MADE_FOR = "stackwright/made-for"
@@ -84,6 +86,23 @@ def refuse_stale(what: str, parent: Resource, there: Resource | None) -> None:
     if there is None or there.deleting or there.metadata.uid != parent.metadata.uid:
         message = f"{what} is left alone: {parent.kind.name} {parent.metadata.name} is gone, or another one by now"
         raise Retry(message, reason="Replacing")
+
+
+def is_forsaken(resource: Resource, kind: type[Resource], there: Iterable[Resource]) -> bool:
+    """Return whether the garbage collector is about to take an object, because none of its owners is there any more.
+
+    `there` are the objects of a kind in its place. A backup that is restored names owners as they were: one of the same
+    name is another one. Of owners of other kinds nothing is known, so they count as there.
+    """
+    owners = resource.metadata.ownerReferences
+    alive = {each.metadata.uid for each in there if not each.deleting}
+    return bool(owners) and all(_is_of(owner, kind) and owner.uid not in alive for owner in owners)
+
+
+def _is_of(owner: OwnerReference, kind: type[Resource]) -> bool:
+    return (
+        owner.kind == kind.kind.name and owner.apiVersion.partition("/")[0] == kind.kind.api_version.partition("/")[0]
+    )
 
 
 def refuse_foreign(what: str, present: Resource | None, parent: Resource) -> None:

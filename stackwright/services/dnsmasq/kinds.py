@@ -94,6 +94,9 @@ class DNSMasqStatus(WorkloadStatus, frozen=True, kw_only=True):
         tuple[str, ...], atomic, describe("Its addresses for machines outside the cluster; none if there is no way.")
     ] = ()
     dnsClusterAddresses: Annotated[tuple[str, ...], atomic, describe("Its addresses for pods.")] = ()
+    leftOut: Annotated[
+        tuple[str, ...], atomic, describe("The DNSData whose names are not served, because there are too many names.")
+    ] = ()
 
 
 class DNSMasq(ServiceResource, frozen=True, kw_only=True):

@@ -9,7 +9,7 @@ import msgspec
 
 from stackwright.api.base import JsonObject, ObjectMeta, Resource
 from stackwright.api.network import SERVICE_CONFIG_READY, DNSData, DNSHost
-from stackwright.blueprint.addresses.names import write_hosts
+from stackwright.blueprint.addresses.names import find_left_out, write_hosts
 from stackwright.blueprint.addresses.subnets import parse_address
 from stackwright.blueprint.claims import Claim, claim_object
 from stackwright.blueprint.facts import Facts
@@ -23,8 +23,7 @@ from stackwright.blueprint.values import describe_override
 from stackwright.blueprint.workloads import Port
 from stackwright.kube import builtin
 from stackwright.kube.builtin import ConfigMap
-from stackwright.kube.conditions import Finding
-from stackwright.kube.errors import Blocked
+from stackwright.kube.conditions import READY, Finding
 from stackwright.services.dnsmasq.kinds import DNSMasq
 
 # The component, by which the Deployment is called.
@@ -35,6 +34,8 @@ PORT, SERVICE_PORT = 5353, 53
 HOSTS, HOSTS_KEY = "/var/lib/dnsmasq/hosts", "hosts"
 # The most that a ConfigMap holds, with some room for what else stands in it.
 LARGEST = 1_000_000
+# How many DNSData are named that are not served.
+NAMED = 3
 PROGRAM = ConfigFile(
     "serve_names.py",
     (Path(__file__).parent / "pod" / "serve_names.py").read_text(encoding="utf-8"),
@@ -120,15 +121,16 @@ def serve(_: DNSMasq) -> str:
 
 def resources(resource: DNSMasq, facts: DNSMasqFacts) -> Iterator[Resource]:
     """Yield the names, as the pods mount them."""
+    named = _list_named(resource, facts)
+    for name in find_left_out(named, LARGEST):
+        del named[name]
+    yield ConfigMap(metadata=ObjectMeta(name=hosts_name(resource)), data={HOSTS_KEY: write_hosts(named)})
+
+
+def _list_named(resource: DNSMasq, facts: DNSMasqFacts) -> dict[str, tuple[DNSHost, ...]]:
+    """Return the names that a name server is to serve, by the DNSData that has them."""
     wanted = resource.spec.dnsDataLabelSelectorValue
-    text = write_hosts({name: each.hosts for name, each in facts.names.items() if each.serves == wanted})
-    if len(text.encode()) > LARGEST:
-        message = (
-            f"All names with the value {wanted!r} together take more than {LARGEST} bytes; give some DNSData another "
-            "dnsDataLabelSelectorValue, and serve them by another DNSMasq. Until then, the former names are served"
-        )
-        raise Blocked(message, reason="TooManyNames", condition=SERVICE_CONFIG_READY)
-    yield ConfigMap(metadata=ObjectMeta(name=hosts_name(resource)), data={HOSTS_KEY: text})
+    return {name: each.hosts for name, each in facts.names.items() if each.serves == wanted}
 
 
 def values(resource: DNSMasq, facts: DNSMasqFacts) -> JsonObject:
@@ -165,11 +167,30 @@ def tell(resource: DNSMasq, facts: DNSMasqFacts | None, look: Look) -> Told[DNSM
     # All machines are told of a change, so a load balancer that is about to answer again changes nothing.
     outside = found if offered or _has_answered(resource, look) else ()
     outside = outside or (offered if _is_balanced(resource) else ())
-    status = msgspec.structs.replace(resource.status, dnsAddresses=outside, dnsClusterAddresses=inside)
+    left_out = find_left_out(_list_named(resource, facts), LARGEST)
+    status = msgspec.structs.replace(
+        resource.status, dnsAddresses=outside, dnsClusterAddresses=inside, leftOut=left_out
+    )
+    findings = tuple(_tell_left_out(resource, left_out))
     if found or service is None or service.spec.get("type") != "LoadBalancer":
-        return Told(status)
+        return Told(status, findings)
     message = f"Service {name} waits for a load balancer to give it an address"
-    return Told(status, (Finding("CreateServiceReady", "False", "LoadBalancerPending", message, "Info"),))
+    pending = Finding("CreateServiceReady", "False", "LoadBalancerPending", message, "Info")
+    return Told(status, (*findings, pending))
+
+
+def _tell_left_out(resource: DNSMasq, left_out: tuple[str, ...]) -> Iterator[Finding]:
+    """Yield which DNSData are not served. They say themselves what to do; the other names are served."""
+    if left_out:
+        more = f" and {len(left_out) - NAMED} more" if len(left_out) > NAMED else ""
+        message = (
+            f"All names with the value {resource.spec.dnsDataLabelSelectorValue!r} together take more than {LARGEST} "
+            f"bytes; those of DNSData {', '.join(left_out[:NAMED])}{more} are not served"
+        )
+        yield Finding(SERVICE_CONFIG_READY, "True", "TooManyNames", message, "Warning")
+    elif resource.status.leftOut:
+        # Otherwise the former words would stay.
+        yield Finding(SERVICE_CONFIG_READY, "True", READY, "")
 
 
 def _has_answered(resource: DNSMasq, look: Look) -> bool:
@@ -235,7 +256,9 @@ SERVICE = Service(
     needs=(Census(name="names", of=DNSData, read=read_names),),
     provides=Provides(
         NAME_SERVER,
-        lambda resource: NameServer(resource.status.dnsAddresses, resource.spec.dnsDataLabelSelectorValue),
+        lambda resource: NameServer(
+            resource.status.dnsAddresses, resource.spec.dnsDataLabelSelectorValue, resource.status.leftOut
+        ),
     ),
     # Whoever asks has an address that no policy knows.
     network=Network(

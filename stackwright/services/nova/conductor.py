@@ -84,6 +84,7 @@ CONDUCTOR = Service(
             condition="DBSyncReady",
             files=manage_files,
             description="Makes or upgrades the tables of the cell; with those of cell0, also those of the API.",
+            tables=True,
         ),
         # Only when somebody asks for it.
         Job(
@@ -93,6 +94,7 @@ CONDUCTOR = Service(
             condition="",
             files=manage_files,
             description="Moves data of an older release to where the present one looks for it.",
+            tables=True,
         ),
     ),
     schedules=(

@@ -193,6 +193,7 @@ def _jobs(cell: str) -> tuple[Job[Nova, ParentFacts], Job[Nova, ParentFacts]]:
             secret=secret,
             image=_target,
             description="Upgrades the tables of a cell before pods of a new image start.",
+            tables=True,
         ),
         Job(
             f"{MIGRATE}{cell}",
@@ -203,6 +204,7 @@ def _jobs(cell: str) -> tuple[Job[Nova, ParentFacts], Job[Nova, ParentFacts]]:
             secret=secret,
             image=_target,
             description="Moves data of an older release to where the present one looks for it.",
+            tables=True,
         ),
     )
 

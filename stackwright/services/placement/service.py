@@ -72,6 +72,7 @@ SERVICE = Service(
             condition="",
             files=files,
             description="Moves data of an older release to where the present one looks for it.",
+            tables=True,
             after=(DB_SYNC,),
         ),
     ),

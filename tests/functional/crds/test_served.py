@@ -69,7 +69,7 @@ def nobody(client: Client) -> Client:
 async def test_what_an_older_definition_drops_is_named(client: Client, nobody: Client) -> None:
     async with nobody:
         await install.install(client, [generate.manifest(OldCask)])
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(120):
             # A server publishes a schema a moment after it serves the kind.
             while not (found := await served.unknown_fields(nobody, [Cask])):
                 await asyncio.sleep(0.1)

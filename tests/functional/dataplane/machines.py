@@ -4,7 +4,8 @@ import asyncio
 import contextlib
 import json
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from stackwright.api.ansibleee import OpenStackAnsibleEE
 from stackwright.api.dataplane import OpenStackDataPlaneNode, OpenStackDataPlaneRole
@@ -74,6 +75,8 @@ class Plane(Cloud):
 
     machines: Machines = field(default_factory=Machines, kw_only=True)
     play: Simulation = field(kw_only=True)
+    # For how many seconds nodes wait for each other: for longer where they have to share a run.
+    gather: float = field(default=RHYTHM.gather, kw_only=True)
 
     @contextlib.asynccontextmanager
     async def operator(self) -> AsyncIterator[Runtime]:
@@ -83,7 +86,7 @@ class Plane(Cloud):
             yield self.runtime
 
     def controllers(self) -> tuple[Controller, ...]:
-        return controllers(IMAGES, self.machines.read, RHYTHM)
+        return controllers(IMAGES, self.machines.read, replace(RHYTHM, gather=self.gather))
 
     async def prepare(self) -> None:
         """Write what every role here needs: the SSH key, and two services."""
@@ -116,9 +119,9 @@ class Plane(Cloud):
 
 
 @contextlib.asynccontextmanager
-async def plane(client: Client, namespace: str) -> AsyncIterator[Plane]:
+async def plane(client: Client, namespace: str, **said: Any) -> AsyncIterator[Plane]:
     """Give a namespace in which pods are played, and what its roles need."""
     async with simulated(client, namespace) as play:
-        found = Plane(client, namespace, play=play)
+        found = Plane(client, namespace, play=play, **said)
         await found.prepare()
         yield found

@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from aiohttp import web
@@ -47,7 +47,7 @@ class Serving(Plane):
 
     def controllers(self) -> tuple[Controller, ...]:
         dialler = Dialler(self.client, inside=True)
-        own = node_services.controllers(dialler, self.images, PACE, self.known)
+        own = node_services.controllers(dialler, self.images, replace(PACE, gather=self.gather), self.known)
         return (*super().controllers(), *addresses.controllers(), *own)
 
     async def annotate(self, kind: type[Any], name: str, **annotations: str) -> Any:
@@ -119,10 +119,10 @@ class Serving(Plane):
 
 
 @contextlib.asynccontextmanager
-async def serving(client: Client, namespace: str) -> AsyncIterator[Serving]:
+async def serving(client: Client, namespace: str, **said: Any) -> AsyncIterator[Serving]:
     """Give a namespace with machines and with a control plane, without a cell."""
     async with simulated(client, namespace) as play:
-        here = Serving(client, namespace, play=play)
+        here = Serving(client, namespace, play=play, **said)
         await here.prepare()
         with fake("tests.fakes.keystone", PASSWORD) as keystone:
             async with apis(here.answers) as url:

@@ -10,6 +10,7 @@ from stackwright.api.dataplane import OpenStackDataPlaneNode, OpenStackDataPlane
 from stackwright.api.dataplane_service import OpenStackDataPlaneService
 from stackwright.api.network import IPSet, NetConfig
 from stackwright.cli import exit_codes
+from stackwright.controllers.dataplane import roles
 from stackwright.controllers.node_services import creation
 from stackwright.controllers.node_services.creation import finalizer_of
 from stackwright.kube.builtin import ConfigMap
@@ -212,10 +213,12 @@ async def test_a_node_keeps_what_its_removal_needs_however_it_is_deleted(client:
 
 
 async def test_nodes_share_a_run_and_a_change_reaches_as_many_as_the_role_allows(
-    client: Client, namespace: str
+    client: Client, namespace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     nodes = ("one", "two", "three")
-    async with serving(client, namespace) as here, here.operator():
+    # Their agents and computes are made one after the other, and share their runs all the same.
+    monkeypatch.setattr(roles, "GATHERING", 1.5)
+    async with serving(client, namespace, gather=1.5) as here, here.operator():
         here.up(*nodes)
         await here.cell()
         await here.role(maxUnavailable=1)

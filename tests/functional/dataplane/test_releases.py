@@ -4,6 +4,7 @@ import pytest
 
 from stackwright.api.ansibleee import OpenStackAnsibleEE
 from stackwright.api.dataplane import OpenStackDataPlaneNode
+from stackwright.controllers.dataplane import roles
 from stackwright.kube.builtin import Job, Pod
 from stackwright.kube.client import Client
 from tests.functional.dataplane.computes import watched
@@ -15,6 +16,12 @@ pytestmark = pytest.mark.usefixtures("kinds")
 QUICK, SLOW = ("one", "two"), "three"
 
 
+@pytest.fixture(autouse=True)
+def _gathered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nodes that go on at once share their next run, however slow the machine is."""
+    monkeypatch.setattr(roles, "GATHERING", 1.5)
+
+
 async def run_of(here: Plane, service: str) -> OpenStackAnsibleEE:
     """Return the only run of a service that all nodes share."""
     (found,) = [run for run in await here.runs() if run.spec.service == service and len(run.spec.nodes) > 1]
@@ -22,7 +29,7 @@ async def run_of(here: Plane, service: str) -> OpenStackAnsibleEE:
 
 
 async def test_a_node_that_hangs_in_a_run_holds_up_no_other_node_of_it(client: Client, namespace: str) -> None:
-    async with plane(client, namespace) as here, watched(client, namespace) as man, here.operator():
+    async with plane(client, namespace, gather=1.5) as here, watched(client, namespace) as man, here.operator():
         here.hold("prepare")
         here.machines.hanging = {SLOW}
         # All are there before the role is, so they share their runs.
@@ -56,7 +63,7 @@ async def test_a_node_that_hangs_in_a_run_holds_up_no_other_node_of_it(client: C
 async def test_a_run_whose_job_is_deleted_does_not_begin_anew_on_nodes_that_it_released(
     client: Client, namespace: str
 ) -> None:
-    async with plane(client, namespace) as here, watched(client, namespace) as man, here.operator():
+    async with plane(client, namespace, gather=1.5) as here, watched(client, namespace) as man, here.operator():
         here.hold("prepare")
         here.machines.hanging = {SLOW}
         for name in (*QUICK, SLOW):
@@ -96,7 +103,7 @@ def is_alone(run: OpenStackAnsibleEE, node: str) -> bool:
 async def test_nodes_of_a_run_that_does_not_say_when_it_is_through_wait_for_each_other(
     client: Client, namespace: str
 ) -> None:
-    async with plane(client, namespace) as here, here.operator():
+    async with plane(client, namespace, gather=1.5) as here, here.operator():
         here.hold("prepare")
         for name in (*QUICK, SLOW):
             await here.node(name)

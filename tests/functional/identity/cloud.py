@@ -24,6 +24,8 @@ ADMIN = Credentials("admin", "admin-password", "admin")
 FIRST, SECOND = "first-password", "second-password"
 # How often a test's operator looks at Keystone, in seconds.
 EVERY = 1.0
+# For how long what is shared is remembered.
+REMEMBERED = EVERY / 4
 
 
 @dataclass
@@ -114,7 +116,7 @@ class Cloud(cloud.Cloud):
     def operator(self, client: Client | None = None) -> AbstractAsyncContextManager[None]:
         """Run the controllers for the time of a block; they look at Keystone again often enough for a test."""
         client = client or self.client
-        made = controllers(Dialler(client, inside=True), every=EVERY, remembered=EVERY / 4)
+        made = controllers(Dialler(client, inside=True), every=EVERY, remembered=REMEMBERED)
         self.runtime = Runtime(client, made, namespace=self.namespace)
         return running(self.runtime)
 

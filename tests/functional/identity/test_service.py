@@ -1,6 +1,7 @@
 """KeystoneService on a real API server, with the fake Keystone behind it."""
 
 import itertools
+import time
 from dataclasses import replace
 
 import pytest
@@ -8,10 +9,12 @@ import pytest
 from stackwright.adapters.identity import Credentials, RoleAssignment, Service
 from stackwright.api.keystone import KeystoneEndpoint, KeystoneService
 from stackwright.kube.conditions import find
-from tests.functional.identity.cloud import ADMIN, FIRST, SECOND, Cloud
+from tests.functional.identity.cloud import ADMIN, FIRST, REMEMBERED, SECOND, Cloud
 from tests.functional.running import Passes
 from tests.functional.watching import eventually, told, until
 
+# On a machine that takes longer for two looks at six resources, the looks lie further apart than what is remembered.
+SLOW = 8.0
 API_READY, CLIENT_READY = "KeystoneAPIReady", "AdminServiceClientReady"
 SERVICE_READY, USER_READY = "KeystoneServiceOSServiceReady", "KeystoneServiceOSUserReady"
 
@@ -186,13 +189,14 @@ async def test_a_settled_cloud_logs_nobody_in_and_asks_little(cloud: Cloud) -> N
         await cloud.ready(KeystoneService, f"service-{number}")
     # What is new is looked at more than once; then each of the six about once in a second.
     await Passes("keystoneservice").reach(12)
-    before, passes = await cloud.counts(), Passes("keystoneservice")
+    before, passes, began = await cloud.counts(), Passes("keystoneservice"), time.monotonic()
     await passes.reach(24)
-    after = await cloud.counts()
+    after, took = await cloud.counts(), time.monotonic() - began
     assert after["login"] == before["login"]
     assert all(after.get(method, 0) == before.get(method, 0) for method in ("POST", "PATCH", "PUT", "DELETE"))
-    # Two requests of its own in each pass, and a few that are shared, also with the endpoint's.
-    assert after["GET"] + after["HEAD"] - before["GET"] - before["HEAD"] < 4 * passes.ended
+    # Two requests of its own in each pass, and a few that are shared, also with the endpoint's, and remembered.
+    shared = 2 * passes.ended if took < SLOW else 8 * (took / REMEMBERED + 1)
+    assert after["GET"] + after["HEAD"] - before["GET"] - before["HEAD"] < 2 * passes.ended + shared
 
 
 async def test_two_resources_do_not_fight_for_a_user(cloud: Cloud) -> None:

@@ -68,7 +68,9 @@ class Place(Cloud):
     async def jobs(self) -> dict[str, Job]:
         """Return the Jobs of the release by what they are."""
         found = await self.client.list(Job, self.namespace, labels=f"app.kubernetes.io/instance={self.case.name}")
-        return {job.metadata.labels["app.kubernetes.io/component"]: job for job in found}
+        # What runs by the clock runs at any time.
+        own = [job for job in found if "CronJob" not in {owner.kind for owner in job.metadata.ownerReferences}]
+        return {job.metadata.labels["app.kubernetes.io/component"]: job for job in own}
 
     @contextlib.asynccontextmanager
     async def provided(self) -> AsyncIterator[None]:

@@ -45,6 +45,23 @@ async def test_names_come_and_go_and_no_pod_is_replaced(standing: Place) -> None
     assert (after.metadata.uid, after.metadata.generation) == (before.metadata.uid, before.metadata.generation)
 
 
+async def test_a_huge_dns_data_keeps_no_other_name_out(standing: Place) -> None:
+    client, namespace = standing.client, standing.namespace
+    names = [f"{number:03}-{'x' * 49}.example.com" for number in range(250)]
+    # Each takes less than a ConfigMap holds, and both together more.
+    for name, net, count in (("huge", "192.0.2", 50), ("large", "198.51.100", 20)):
+        hosts = [{"ip": f"{net}.{number}", "hostnames": names} for number in range(count)]
+        await standing.put(DNSData, name, spec={"hosts": hosts})
+    await standing.put(DNSData, "small", spec={"hosts": [{"ip": "192.0.2.1", "hostnames": ["one.example.com"]}]})
+    await standing.ask()
+    ready: DNSMasq = await standing.up()
+    assert ready.status.leftOut == ("huge",)
+    await eventually(client, ConfigMap, "dns-hosts", namespace, lambda there: "one.example.com" in there.data["hosts"])
+    await client.delete(DNSData, "large", namespace)
+    await eventually(client, DNSMasq, "dns", namespace, lambda there: there.status.leftOut == ())
+    await eventually(client, ConfigMap, "dns-hosts", namespace, lambda there: len(there.data["hosts"]) > 800_000)
+
+
 async def served(place: Place, text: str) -> None:
     """Wait until the pods mount just these names."""
     await eventually(place.client, ConfigMap, "dns-hosts", place.namespace, lambda there: there.data == {"hosts": text})

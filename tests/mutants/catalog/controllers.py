@@ -130,6 +130,16 @@ MUTANTS = (
         ("tests/unit/services/test_nova_names.py::test_one_account_is_not_that_of_two_databases",),
     ),
     Mutant(
+        "a Job that changes tables is cut in the middle",
+        "stackwright/controllers/service/jobs_at_work.py",
+        "task in others if is_at_work(job))",
+        "task in others if not is_at_work(job))",
+        (
+            "tests/unit/controllers/test_service_jobs_at_work.py"
+            "::test_what_changes_tables_is_let_finish_or_goes_before_the_next_begins",
+        ),
+    ),
+    Mutant(
         "what was done for a removed cell counts when it comes back",
         "stackwright/controllers/service/former_jobs.py",
         "if known and name not in present and",

@@ -290,6 +290,20 @@ MUTANTS = (
         ("tests/unit/blueprint/addresses/test_racing_operators.py::test_no_address_is_given_twice_or_taken_away",),
     ),
     Mutant(
+        "an address that was restored is released",
+        "stackwright/blueprint/addresses/allocation.py",
+        "len(each.spec.reservation) == 1 and each.metadata.name not in orphans",
+        "len(each.spec.reservation) == 1",
+        ("tests/unit/blueprint/addresses/test_allocation.py::test_a_restored_address_counts_and_is_not_released",),
+    ),
+    Mutant(
+        "an IPSet that Kubernetes is about to delete becomes the owner of a restored address",
+        "stackwright/controllers/addresses/ip_sets.py",
+        "if now is None or is_forsaken(now, OpenStackDataPlaneNode, await _find_owners(now, world)):",
+        "if now is None:",
+        ("tests/unit/controllers/addresses/test_ip_sets.py::test_a_restored_reservation_is_left_alone",),
+    ),
+    Mutant(
         "a service that is new to deployed nodes reaches all of them at once",
         f"{DATA_PLANE}/schedule.py",
         "if self.was_deployed else set()",

@@ -22,6 +22,7 @@ WHO_ENDS = {
     # Others are at it.
     # The IPSet itself says whether somebody has to act.
     "AddressesNotReady": {ITSELF},
+    "Adopting": {ITSELF},
     "AddressesRequested": {ITSELF},
     "AddressReleasing": {ITSELF},
     "ApiNotReady": {ITSELF},
@@ -30,6 +31,8 @@ WHO_ENDS = {
     "Deploying": {ITSELF},
     "HelmAtWork": {ITSELF},
     "InventoryNotReady": {ITSELF},
+    # One that takes long may hang.
+    "JobAtWork": {ITSELF, PERHAPS},
     "KeystoneGoing": {ITSELF},
     "KeystoneNotReady": {ITSELF},
     "LoadBalancerPending": {ITSELF},
@@ -102,6 +105,7 @@ WHO_ENDS = {
     "NotAskedFor": {USER},
     "NotTheOnlyOne": {USER},
     "SecretInvalid": {USER},
+    "TooManyNames": {USER},
     "TopologyMissing": {USER},
     "VariableInvalid": {USER},
     # A rollout that is stuck says itself who has to act.

@@ -5,7 +5,14 @@ import pytest
 from stackwright.kube.builtin import ConfigMap, Secret
 from stackwright.kube.errors import Retry
 from stackwright.kube.resource import ObjectMeta, OwnerReference, Resource
-from stackwright.kube.shapes.belonging import MADE_BY_USER, MADE_FOR, made_for, refuse_foreign, refuse_users
+from stackwright.kube.shapes.belonging import (
+    MADE_BY_USER,
+    MADE_FOR,
+    is_forsaken,
+    made_for,
+    refuse_foreign,
+    refuse_users,
+)
 
 PARENT = ConfigMap(metadata=ObjectMeta(name="parent", namespace="n", uid="1"))
 
@@ -17,6 +24,27 @@ def present(maker: str = "", *owners: OwnerReference) -> Secret:
 
 def owner(name: str, uid: str) -> OwnerReference:
     return OwnerReference(apiVersion="v1", kind="ConfigMap", name=name, uid=uid, controller=True)
+
+
+@pytest.mark.parametrize(
+    ("owners", "forsaken"),
+    [
+        pytest.param([], False, id="nobody-owns-it"),
+        pytest.param([owner("parent", "1")], False, id="its-owner-is-there"),
+        pytest.param([owner("parent", "of-a-backup")], True, id="another-one-has-the-name"),
+        pytest.param([owner("gone", "of-a-backup")], True, id="its-owner-is-not-there"),
+        pytest.param([owner("leaving", "2")], True, id="its-owner-goes"),
+        pytest.param([owner("gone", "of-a-backup"), owner("parent", "1")], False, id="one-of-two-is-there"),
+        pytest.param(
+            [OwnerReference(apiVersion="example.com/v1", kind="ConfigMap", name="x", uid="3")],
+            False,
+            id="of-another-kind",
+        ),
+    ],
+)
+def test_what_has_no_owner_left_is_about_to_go(owners: list[OwnerReference], forsaken: bool) -> None:
+    leaving = ConfigMap(metadata=ObjectMeta(name="leaving", uid="2", deletionTimestamp="2026-01-01T00:00:00Z"))
+    assert is_forsaken(present("", *owners), ConfigMap, [PARENT, leaving]) is forsaken
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,9 @@ from stackwright.blueprint.policies import Surroundings
 from stackwright.blueprint.providers import NameServer
 from stackwright.kube import builtin
 from stackwright.kube.builtin import ConfigMap
-from stackwright.kube.errors import Blocked
 from stackwright.kube.resource import ObjectMeta
 from stackwright.services.dnsmasq import service
-from stackwright.services.dnsmasq.kinds import DNSMasq
+from stackwright.services.dnsmasq.kinds import DNSMasq, DNSMasqStatus
 from stackwright.services.dnsmasq.service import SERVICE, DNSMasqFacts
 
 EXAMPLE = Path(__file__).parents[3] / "charts" / "dnsmasq" / "example"
@@ -68,12 +67,36 @@ def test_names_of_what_is_being_deleted_are_served_no_more() -> None:
     assert hosts(dnsmasq(), leaving) == ""
 
 
-def test_more_names_than_a_config_map_holds_are_refused_and_nothing_is_written() -> None:
-    names = [f"{number}-{'x' * 50}.example.com" for number in range(250)]
-    many = data("a", *({"ip": f"192.0.2.{number}", "hostnames": names} for number in range(100)))
-    with pytest.raises(Blocked, match="give some DNSData another dnsDataLabelSelectorValue") as told:
-        hosts(dnsmasq(), many)
-    assert told.value.condition == "ServiceConfigReady"
+def many(name: str, addresses: int, net: str = "192.0.2") -> DNSData:
+    """Return names that take about 16 kB for each address."""
+    names = [f"{number:03}-{'x' * 49}.example.com" for number in range(250)]
+    return data(name, *({"ip": f"{net}.{number}", "hostnames": names} for number in range(addresses)))
+
+
+def test_one_that_is_huge_keeps_nobody_elses_names_out() -> None:
+    assert hosts(dnsmasq(), many("a", 100), data("b", ONE)) == "192.0.2.1 one.example.com one\n"
+    large, larger, last = many("a", 30), many("b", 40, "198.51.100"), data("c", TWO)
+    text = hosts(dnsmasq(), large, larger, last)
+    assert text == hosts(dnsmasq(), large, last)
+    assert len(text) < service.LARGEST < len(hosts(dnsmasq(), large)) + len(hosts(dnsmasq(), larger))
+
+
+def test_what_is_not_served_is_named() -> None:
+    huge, found = facts(many("a", 100), data("b", ONE)), service.tell(dnsmasq(), facts(), lambda *_, **__: None)
+    assert found.findings == ()
+    found = service.tell(dnsmasq(), huge, lambda *_, **__: None)
+    assert isinstance(found.status, DNSMasqStatus)
+    assert found.status.leftOut == ("a",)
+    (finding,) = found.findings
+    assert (finding.condition, finding.status, finding.severity) == ("ServiceConfigReady", "True", "Warning")
+    assert "those of DNSData a are not served" in finding.message
+    before = msgspec.structs.replace(dnsmasq(), status=found.status)
+    assert SERVICE.provides is not None
+    assert SERVICE.provides.offer(before).left_out == ("a",)
+    # The words go with what they were about.
+    after = service.tell(before, facts(data("b", ONE)), lambda *_, **__: None)
+    assert [(each.status, each.message) for each in after.findings] == [("True", "")]
+    assert SERVICE.provides.offer(msgspec.structs.replace(before, status=after.status)).left_out == ()
 
 
 def test_names_change_no_file_that_pods_read_at_their_start() -> None:

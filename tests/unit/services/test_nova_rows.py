@@ -290,12 +290,22 @@ class Api:
 
     rows: list[dict[str, Any]]
     busy: frozenset[str] = frozenset()
+    # Hosts whose cell's database does not answer, and those of one that stops to answer when servers are listed.
+    away: frozenset[str] = frozenset()
+    leaving: frozenset[str] = frozenset()
     log: list[str] = field(default_factory=list)
 
-    def get(self, path: str, params: dict[str, str] | None = None) -> Answer:
+    def get(self, path: str, params: dict[str, str] | None = None, microversion: str = "2.53") -> Answer:
         if path == "/os-services":
-            return Answer(body={"services": [dict(row) for row in self.rows]})
+            away = [row for row in self.rows if row["host"] in self.away]
+            rows = [dict(row) for row in self.rows if row not in away]
+            if float(microversion) >= 2.69:
+                rows.extend({"binary": row["binary"], "host": row["host"], "status": "UNKNOWN"} for row in away)
+            return Answer(body={"services": rows})
         assert params is not None
+        if self.leaving:
+            self.away |= self.leaving
+            return Answer(body={"servers": []})
         return Answer(body={"servers": [{}] if params["host"] in self.busy else []})
 
     def put(self, path: str, json: dict[str, str]) -> Answer:
@@ -359,3 +369,19 @@ def test_computes_with_servers_are_as_they_were_and_empty_ones_get_no_more() -> 
     empty = Api([row("nova-compute", "a", "up"), row("nova-compute", "machine", "up")])
     assert service_rows.empty_hosts(empty, hosts, lambda _: None) == ""
     assert {entry["host"]: entry["status"] for entry in empty.rows} == {"a": "disabled", "machine": "enabled"}
+
+
+@pytest.mark.parametrize("when", ["away", "leaving"])
+def test_computes_that_nova_cannot_read_are_not_taken_for_empty(when: str) -> None:
+    hosts = {"nova-compute/a", "nova-compute/b"}
+    api = Api([row("nova-compute", name, "up") for name in ("a", "b")], busy=frozenset("b"))
+    setattr(api, when, frozenset("ab"))
+    with pytest.raises(service_rows.UnreadError, match="cannot read the database of the cell of a, b"):
+        service_rows.empty_hosts(api, hosts, lambda _: None)
+    assert {entry["status"] for entry in api.rows} == {"enabled"}
+
+
+def test_rows_that_nova_cannot_read_are_not_taken_for_deleted() -> None:
+    api = Api([row("nova-compute", "a")], away=frozenset("a"))
+    with pytest.raises(service_rows.UnreadError):
+        service_rows.delete_rows(api, {"nova-compute/a"}, lambda _: None)

@@ -14,6 +14,7 @@ from stackwright.blueprint.addresses.allocation import (
     find_elder,
     is_mine,
     is_settled,
+    list_held,
 )
 from tests.unit.blueprint.addresses.networks import CTLPLANE, INTERNAL, changed, ip_set, net_config, reservation
 
@@ -50,6 +51,28 @@ def test_the_address_of_another_nodes_machine_is_not_given() -> None:
     fixed = ip_set({"name": "ctlplane", "fixedIP": "192.168.122.100"})
     for asked in (ip_set(status=status), fixed):
         assert addresses(allocate(asked, Around(SPEC, reached=reached))) == ["192.168.122.100"]
+
+
+def test_the_fixed_address_of_another_ip_set_is_not_given() -> None:
+    asked = Around(SPEC, asked=frozenset({"192.168.122.100"}))
+    assert addresses(allocate(ip_set(), asked)) == ["192.168.122.102"]
+    # Whoever asks for it as well may have it: the first one does.
+    fixed = ip_set({"name": "ctlplane", "fixedIP": "192.168.122.100"})
+    assert addresses(allocate(fixed, asked)) == ["192.168.122.100"]
+    everything = frozenset({"192.168.122.100", "192.168.122.102", "192.168.122.200"})
+    (wait,) = allocate(ip_set(), Around(SPEC, asked=everything)).waits
+    assert "the fixedIP of another IPSet" in wait.message
+
+
+def test_the_next_hop_of_a_route_and_the_gateway_are_not_given() -> None:
+    routes = [{"destination": "10.0.0.0/8", "nexthop": "192.168.122.100"}]
+    routed = net_config(changed(CTLPLANE, gateway="192.168.122.102", routes=routes)).spec
+    assert addresses(allocate(ip_set(), Around(routed))) == ["192.168.122.200"]
+    # A machine of ours may be the router: it says so, or has the address already.
+    fixed = ip_set({"name": "ctlplane", "fixedIP": "192.168.122.100"})
+    assert addresses(allocate(fixed, Around(routed))) == ["192.168.122.100"]
+    allocation = allocate(ip_set(), Around(routed, (reservation("node", "192.168.122.100"),)))
+    assert (allocation.wanted, allocation.waits) == ((), ())
 
 
 def test_each_network_has_an_address_of_its_own() -> None:
@@ -90,6 +113,10 @@ def test_a_fixed_address_need_not_lie_in_a_range() -> None:
     assert addresses(allocate(asked, around())) == ["192.168.122.50"]
     (wait,) = allocate(asked, around(n50="other")).waits
     assert wait.message == ("spec.networks: 192.168.122.50 is already reserved by IPSet other; choose another fixedIP")
+    # Where that is refused, it says what else to do.
+    immutable = msgspec.structs.replace(asked, spec=msgspec.structs.replace(asked.spec, immutable=True))
+    (wait,) = allocate(immutable, around(n50="other")).waits
+    assert "set immutable to false and then choose another fixedIP" in wait.message
     # An IPSet of the same name that is being removed will release it: nobody has to act.
     (wait,) = allocate(asked, around(n50="node")).waits
     assert wait.reason == "AddressReleasing"
@@ -129,6 +156,12 @@ def test_an_address_that_another_one_had_first_is_told_to_nobody_else() -> None:
     assert find_elder(held, ()) is None
 
 
+def test_what_is_no_address_is_corrected_in_the_reservation() -> None:
+    allocation = allocate(ip_set(), around(reservation("node", "192.168.122.77/24", name="wrong")))
+    (wait,) = allocation.waits
+    assert wait.message == ("192.168.122.77/24 in Reservation wrong is not an IP address; correct the Reservation")
+
+
 def test_a_reservation_that_was_deleted_is_made_again_for_the_same_address() -> None:
     status = {"reservations": [{"network": "ctlplane", "subnet": "subnet1", "address": "192.168.122.200"}]}
     assert addresses(allocate(ip_set(status=status), around())) == ["192.168.122.200"]
@@ -155,6 +188,62 @@ def test_of_two_addresses_in_a_network_the_one_that_was_told_stays() -> None:
 def test_an_address_is_released_once_another_one_is_told(told: list[tuple[str, str]], settled: bool) -> None:
     status = {"reservations": [{"network": network, "subnet": "s", "address": address} for network, address in told]}
     assert is_settled(reservation("node", "192.168.122.102"), ip_set(status=status)) is settled
+
+
+@pytest.mark.parametrize(
+    ("told", "kept", "adopted", "surplus"),
+    [
+        pytest.param("", "192.168.122.102", False, ["192.168.122.100"], id="before-what-the-operator-took"),
+        pytest.param("192.168.122.102", "192.168.122.102", True, ["192.168.122.100"], id="it-was-told"),
+        pytest.param("192.168.122.100", "192.168.122.100", False, [], id="another-one-was-told-and-it-is-left-alone"),
+    ],
+)
+def test_a_restored_address_counts_and_is_not_released(told: str, kept: str, adopted: bool, surplus: list[str]) -> None:
+    taken = reservation("node", "192.168.122.100")
+    restored = reservation("node", "192.168.122.102", owned=False)
+    status = {"reservations": [{"network": "ctlplane", "subnet": "subnet1", "address": told}]} if told else None
+    for mine in ((taken, restored), (restored, taken)):
+        found = allocate(ip_set(status=status), around(*mine))
+        assert [each.address for each in describe_addresses(found)] == [kept]
+        assert found.adopted == ((restored,) if adopted else ())
+        assert [held.address for held in list_held(found.surplus)] == surplus
+        assert found.wanted == ()
+        # It gets its owner once nothing can count in its place.
+        assert [wait.reason for wait in found.waits] == ([] if told else ["Adopting"])
+
+
+def test_of_two_restored_addresses_none_is_released() -> None:
+    mine = [reservation("node", f"192.168.122.{number}", owned=False) for number in (100, 102)]
+    found = allocate(ip_set(), around(*mine))
+    assert ([each.address for each in describe_addresses(found)], found.surplus) == (["192.168.122.100"], ())
+    # With an owner, the first one would go if the second one counted.
+    status = {"reservations": [{"network": "ctlplane", "subnet": "subnet1", "address": "192.168.122.100"}]}
+    adopted = reservation("node", "192.168.122.100")
+    found = allocate(ip_set(status=status), around(adopted, mine[1]))
+    assert ([each.address for each in describe_addresses(found)], found.surplus) == (["192.168.122.100"], ())
+
+
+def test_all_addresses_of_a_reservation_of_upstreams_get_one_owner() -> None:
+    entries = {
+        network: {"network": network, "subnet": "subnet1", "address": address}
+        for network, address in (("ctlplane", "192.168.122.77"), ("InternalApi", "fd00:bbbb::77"))
+    }
+    body = {"metadata": {"name": "node", "namespace": "openstack"}, "spec": {"reservation": entries}}
+    upstreams = msgspec.convert(body, Reservation)
+    asked = ({"name": "ctlplane"}, {"name": "internalapi"})
+    found = allocate(ip_set(*asked), around(upstreams))
+    assert ([wait.reason for wait in found.waits], found.adopted) == (["Adopting"], ())
+    status = {"reservations": [{"network": "ctlplane", "subnet": "subnet1", "address": "192.168.122.77"}]}
+    found = allocate(ip_set(*asked, status=status), around(upstreams))
+    assert (found.waits, found.adopted) == ((), (upstreams,))
+
+
+def test_what_is_restored_in_a_network_that_is_not_asked_for_is_deleted_by_hand() -> None:
+    restored = reservation("node", "fd00:bbbb::10", "InternalApi", owned=False, name="restored")
+    for there, which in ((restored, "Reservation restored"), (reservation("node", "fd00:bbbb::10", "b"), "the IPSet")):
+        allocation = allocate(ip_set(), around(there))
+        assert [wait.message.endswith(f"or delete {which}") for wait in allocation.waits] == [True]
+        assert allocation.adopted == ()
 
 
 def test_what_was_told_is_asked_for_before_another_address_counts() -> None:

@@ -95,6 +95,18 @@ def test_two_networks_do_not_share_variables_in_which_dashes_are_underscores() -
         ),
         pytest.param([changed(CTLPLANE, cidr="192.168.122.0/26")], f"{SUBNET}.cidr", "leaves out", id="the-prefix"),
         pytest.param(
+            [changed(CTLPLANE, cidr="192.168.122.96/30", gateway="")],
+            f"{SUBNET}.cidr",
+            "leaves out the address of",
+            id="the-prefix-ends-before-it",
+        ),
+        pytest.param(
+            [changed(CTLPLANE, cidr="192.168.122.100/30", gateway="")],
+            f"{SUBNET}.cidr",
+            "192.168.122.100 is the first or last address of 192.168.122.100/30, and that of IPSet node",
+            id="the-prefix-begins-with-it",
+        ),
+        pytest.param(
             [changed(CTLPLANE, gateway="192.168.122.100")], f"{SUBNET}.gateway", "is the address of", id="the-gateway"
         ),
         pytest.param(
@@ -117,6 +129,19 @@ def test_networks_do_not_shrink_below_what_is_reserved(networks: list[JsonObject
     assert found == path
     assert words in sentence
     assert "IPSet node (192.168.122.100); delete the IPSet first" in sentence
+
+
+def test_no_address_in_use_becomes_that_of_all_machines() -> None:
+    held = list(list_held([reservation("node", "192.168.122.127")]))
+    fixed = {"node": frozenset({"192.168.122.127"})}
+    smaller = changed(CTLPLANE, cidr="192.168.122.64/26", allocationRanges=ranges("192.168.122.100", "192.168.122.127"))
+    for asked in ({}, fixed):
+        ((path, sentence),) = refusals.of_use(net_config(smaller).spec, held, asked)
+        assert path == f"{SUBNET}.cidr"
+        assert sentence.startswith("192.168.122.127 is the first or last address of 192.168.122.64/26, and that of")
+    # Prefixes for two machines have no such address.
+    pair = changed(CTLPLANE, cidr="192.168.122.126/31", allocationRanges=ranges("192.168.122.126", "192.168.122.127"))
+    assert list(refusals.of_use(net_config(pair).spec, held, {})) == []
 
 
 def test_a_fixed_address_needs_no_range_and_a_vlan_in_use_stays() -> None:
@@ -194,6 +219,36 @@ STATUS = {"reservations": [{"network": "ctlplane", "subnet": "subnet1", "address
 def test_what_a_machine_has_stays(networks: list[JsonObject], path: str) -> None:
     found = [where for where, _ in refusals.of_ip_set_changed(ip_set(status=STATUS), ip_set(*networks))]
     assert found == ([path] if path else [])
+
+
+def test_an_ip_set_without_an_address_may_ask_for_another_one() -> None:
+    old = ip_set({"name": "ctlplane", "fixedIP": "192.168.122.50"})
+    other = ip_set({"name": "ctlplane", "fixedIP": "192.168.122.51", "subnetName": "s2"})
+    assert list(refusals.of_ip_set_changed(old, other)) == []
+    # It has one as soon as that is reserved, even if the status does not tell it yet.
+    held = list(list_held([reservation("node", "192.168.122.50")]))
+    assert [path for path, _ in refusals.of_ip_set_changed(old, other, held)] == [
+        "spec.networks[0].subnetName",
+        "spec.networks[0].fixedIP",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        pytest.param("192.0.2.5/24", "192.0.2.5/24 is not an IP address", id="with-a-prefix"),
+        pytest.param("one.example.com", "is not an IP address", id="a-name"),
+        pytest.param("192.168.122.100", "192.168.122.100 is already reserved by IPSet other", id="anothers"),
+        pytest.param("192.0.2.5", "", id="an-address"),
+        pytest.param("2001:DB8::5", "", id="of-ipv6"),
+        pytest.param("", "", id="none"),
+    ],
+)
+def test_a_reservation_has_an_address(address: str, words: str) -> None:
+    taken = {held.address: held for held in list_held([reservation("other", "192.168.122.100")])}
+    found = list(refusals.of_reservation(reservation("node", address, "storage").spec, taken))
+    assert [path for path, _ in found] == (["spec.reservation[storage].address"] if words else [])
+    assert words in "".join(sentence for _, sentence in found)
 
 
 def test_an_immutable_ip_set_keeps_its_networks() -> None:

@@ -2,13 +2,15 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
+from stackwright.api.dataplane import OpenStackDataPlaneNode
 from stackwright.api.network import DNSData, DNSDataSpec, DNSHost, IPSet, NetConfig, Reservation
 from stackwright.blueprint.addresses.allocation import list_held
 from stackwright.controllers import roster
 from stackwright.controllers.addresses import checks, controllers, hold, net_configs
-from stackwright.kube.resource import Resource
+from stackwright.kube.resource import ObjectMeta, OwnerReference, Resource, owner_reference
 from tests.surroundings import listing
 from tests.unit.blueprint.addresses.networks import CTLPLANE, INTERNAL, changed, ip_set, net_config, reservation
 
@@ -78,6 +80,62 @@ def test_an_address_in_use_is_refused(there: list[Reservation], expected: str) -
         assert errors(None, reservation("node", "192.168.122.100", name="node", owned=False), *there) == [
             ("spec.reservation[ctlplane].address", expected)
         ]
+
+
+def test_an_address_with_a_prefix_is_refused() -> None:
+    ((path, sentence),) = errors(None, reservation("node", "192.0.2.5/24"))
+    assert path == "spec.reservation[ctlplane].address"
+    assert sentence.startswith("192.0.2.5/24 is not an IP address")
+    # One that was there before this check existed still gets its owner.
+    wrong = {each.kind: each for each in roster.webhooks(controllers(), listing())}[Reservation]
+    assert wrong.validate is not None
+    assert (
+        wrong.validate(reservation("node", "192.0.2.5/24", owned=False), reservation("node", "192.0.2.5/24")).errors
+        == ()
+    )
+
+
+def test_what_the_advice_says_is_not_refused() -> None:
+    old, new = (ip_set({"name": "ctlplane", "fixedIP": f"192.168.122.{number}"}) for number in (100, 50))
+    # Another one has its address, and it has none.
+    assert errors(old, new, net_config(), TAKEN) == []
+    ((path, sentence),) = errors(old, new, net_config(), reservation("node", "192.168.122.100"))
+    assert (path, sentence.split(":")[0]) == ("spec.networks[0].fixedIP", "must stay 192.168.122.100")
+
+
+def owned(resource: IPSet, uid: str) -> IPSet:
+    """Return an IPSet of a node."""
+    reference = owner_reference(OpenStackDataPlaneNode(metadata=ObjectMeta(name="node", uid=uid), spec=NODE.spec))
+    owners = (msgspec.convert(reference, OwnerReference),)
+    return msgspec.structs.replace(
+        resource, metadata=msgspec.structs.replace(resource.metadata, ownerReferences=owners)
+    )
+
+
+NODE = msgspec.convert(
+    {"metadata": {"name": "node", "namespace": "openstack", "uid": "new"}, "spec": {"role": "compute"}},
+    OpenStackDataPlaneNode,
+)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        pytest.param(
+            None, reservation("node", "192.168.122.9", uid="of-a-backup"), "IPSet node with uid", id="address"
+        ),
+        pytest.param(None, owned(ip_set(), "of-a-backup"), "OpenStackDataPlaneNode node with uid", id="ip-set"),
+        pytest.param(None, reservation("node", "192.168.122.9"), "", id="the-owner-is-there"),
+        pytest.param(None, owned(ip_set(), "new"), "", id="the-node-is-there"),
+        pytest.param(None, reservation("node", "192.168.122.9", owned=False), "", id="without-an-owner"),
+        pytest.param(owned(ip_set(), "old"), owned(ip_set(), "old"), "", id="it-was-so-before"),
+    ],
+)
+def test_who_restores_an_owner_that_is_not_there_is_warned(old: Any, new: Any, words: str) -> None:
+    for there in ((ip_set(), NODE, net_config()), (ip_set(), NODE)):
+        found = checks[type(new)](old, new, listing(*there))
+        warned = [each for each in found.warnings if each.startswith("metadata.ownerReferences: ")]
+        assert [words in each and "leave ownerReferences out" in each for each in warned] == ([True] if words else [])
 
 
 def test_an_ip_set_may_come_before_its_networks() -> None:
