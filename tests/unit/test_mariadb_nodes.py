@@ -770,6 +770,7 @@ def test_an_upgrade_that_failed_is_tried_again_later(server: ModuleType, upgradi
     assert living.upgrade_due > time.monotonic() + module.AGAIN / 2
     living.upgrade_due -= module.AGAIN
     living.look(in_cluster(server, NODES[0]))
+    ended(living)
     assert len((upgrading.parent / "asked").read_text().splitlines()) == 2
 
 
