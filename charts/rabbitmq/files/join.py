@@ -44,11 +44,10 @@ try
     true = global:set_lock(Lock, [Member]),
     ok = rabbit_db_cluster:join(Member, disc),
     ok = file:delete("%(marker)s"),
-    os:cmd("sync"),
     Watcher ! through,
     global:del_lock(Lock, [Member])
 of
-    _ -> io:format("This node is a member of the cluster of ~ts~n", [Member]), rabbit:boot()
+    _ -> os:cmd("sync -f %(data)s"), io:format("This node is a member of the cluster of ~ts~n", [Member]), rabbit:boot()
 catch
     _:Reason -> io:format("This node could not join ~ts: ~tp~n", [Member, Reason]), halt(1)
 end."""
@@ -130,7 +129,7 @@ def forget(number: int) -> bool:
 
 def command(program: str) -> list[str]:
     """Return what starts Erlang as the server does, and runs a program in place of the server."""
-    return ["env", "RABBITMQ_NODE_ONLY=1", "ERL_CRASH_DUMP=/dev/null", "rabbitmq-server", "-eval", program]
+    return ["env", "RABBITMQ_NODE_ONLY=1", "rabbitmq-server", "-eval", program]
 
 
 def start(own: Volume, number: int) -> list[str]:
@@ -138,7 +137,7 @@ def start(own: Volume, number: int) -> list[str]:
     own.mark()
     member = cluster.node(number)
     say(f"Joining {member}")
-    return command(JOIN % {"prelaunch": PRELAUNCH, "member": member, "marker": own.marker})
+    return command(JOIN % {"prelaunch": PRELAUNCH, "member": member, "marker": own.marker, "data": own.data})
 
 
 @contextmanager

@@ -15,14 +15,21 @@ from volume import Volume
 SERVER = ["rabbitmq-server"]
 
 
-def is_disowned() -> bool:
-    """Return whether this node has the data of a member, and is none any more; no where that is not sure."""
+def is_disowned(own: Volume) -> bool:
+    """Return whether this node has the data of a member, and is none any more; no where that is not sure.
+
+    One that never was in the cluster of the others has data that nobody else has: a person must choose between two.
+    """
     try:
         declared = cluster.replicas() or 0
     except cluster.Unanswered:
         return False
     others = (other for other in range(declared) if other != cluster.ordinal())
-    return join.is_disowned(declared, [other for other in others if peers.serves(cluster.host(other))])
+    serving = [other for other in others if peers.serves(cluster.host(other))]
+    known = own.members
+    if not any(cluster.node(other) in known for other in serving):
+        return False
+    return join.is_disowned(declared, serving)
 
 
 def clean(own: Volume) -> None:
@@ -66,7 +73,7 @@ def target() -> int | None:
 def decide(own: Volume) -> tuple[list[str], bool]:
     """Return the command to become, and whether it may begin a cluster."""
     if own.has_data and not own.is_marked:
-        if not is_disowned():
+        if not is_disowned(own):
             say("This node has data and goes on with it")
             return SERVER, False
         say(f"The others have forgotten this node. Its data are kept in {own.put_aside()}, and it joins anew")

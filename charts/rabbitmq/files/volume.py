@@ -1,6 +1,8 @@
 """What is on a node's volume: its data, and the mark of a join that is not through."""
 
+import errno
 import os
+import re
 import shutil
 import time
 from dataclasses import dataclass
@@ -47,13 +49,25 @@ class Volume:
         return self.has_tables or (is_newer and (self.place / "coordination").exists())
 
     @property
+    def members(self) -> frozenset[str]:
+        """Return the nodes of the cluster that this node knows, itself among them; none where it does not say."""
+        try:
+            text = (self.place / "cluster_nodes.config").read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return frozenset()
+        return frozenset(re.findall(r"\w+@[\w.-]+", text))
+
+    @property
     def is_marked(self) -> bool:
         """Return whether the node began to join and did not get through."""
         return self.marker.exists()
 
     def mark(self) -> None:
         """Say that whatever is written from now on is no data of the node's own, also after a loss of power."""
-        self.marker.write_text("This node joins a cluster; until that is through, it has no data.\n", encoding="utf-8")
+        with self.marker.open("w", encoding="utf-8") as file:
+            file.write("This node joins a cluster; until that is through, it has no data.\n")
+            file.flush()
+            os.fsync(file.fileno())
         self._settle()
 
     def unmark(self) -> None:
@@ -65,7 +79,9 @@ class Volume:
         """Delete what a join has left that did not get through. Only the mark shows that nothing is lost with it."""
         if not self.is_marked:
             raise RuntimeError("only what a join has left may be deleted")
-        shutil.rmtree(self.place, ignore_errors=True)
+        if self.place.exists():
+            # What cannot be deleted must not be taken for data once the mark is gone.
+            shutil.rmtree(self.place)
         self.flags.unlink(missing_ok=True)
         self._settle()
 
@@ -80,7 +96,16 @@ class Volume:
         return aside
 
     def _settle(self) -> None:
-        os.sync()
+        """See that the names in the folder are there, or gone, after a loss of power, too; of this volume alone."""
+        opened = os.open(self.data, os.O_RDONLY)
+        try:
+            os.fsync(opened)
+        except OSError as error:
+            # Some file systems have no such thing.
+            if error.errno != errno.EINVAL:
+                raise
+        finally:
+            os.close(opened)
 
 
 def own() -> Volume:

@@ -212,9 +212,11 @@ def own(programs: dict[str, ModuleType], tmp_path: Path) -> Any:
     return programs["volume"].Volume(tmp_path, programs["cluster"].node(2))
 
 
-def write_tables(own: Any) -> None:
-    """Let a node have what the member of a cluster has."""
+def write_tables(own: Any, *numbers: int) -> None:
+    """Let a node have what the member of a cluster of these nodes has, of three if none are named."""
+    known = members(*(numbers or (0, 1, 2)))
     own.place.mkdir()
+    (own.place / "cluster_nodes.config").write_text(f"{{{known},{known}}}.\n")
     (own.place / "schema.DAT").write_text("tables")
     own.flags.write_text("[].\n")
 
@@ -352,6 +354,18 @@ def test_data_are_put_aside_only_where_most_nodes_have_forgotten_them(
     assert own.place.exists() is not aside
     kept = [path.read_text() for path in own.data.glob(f"{own.name}.aside-*/schema.DAT")]
     assert kept == (["tables"] if aside else [])
+
+
+@pytest.mark.parametrize("known", [(2,), ()], ids=["it-has-a-cluster-of-its-own", "it-does-not-say"])
+def test_who_never_was_in_the_cluster_of_the_others_keeps_its_data(
+    programs: dict[str, ModuleType], play: Play, own: Any, known: tuple[int, ...]
+) -> None:
+    write_tables(own, *known)
+    if not known:
+        (own.place / "cluster_nodes.config").unlink()
+    play(2, {0: cluster_of(0, 1), 1: cluster_of(0, 1)})
+    assert programs["serve"].decide(own) == (["rabbitmq-server"], False)
+    assert own.place.exists()
 
 
 def test_who_cannot_ask_the_api_server_goes_on_with_its_data(
