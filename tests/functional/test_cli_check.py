@@ -14,6 +14,7 @@ from stackwright.kube.client import Client
 from stackwright.kube.resource import Resource
 from stackwright.local.apiserver.server import ApiServer, Shared
 from tests.functional.commands import Done, command
+from tests.functional.watching import eventually
 from tests.functional.workloads import make_class
 
 PLANE = services.control_plane()
@@ -66,6 +67,8 @@ async def test_all_that_would_go_wrong_is_said_at_once(
 
 
 async def test_nothing_is_changed(client: Client, namespace: str, kubeconfig: Path, write: Write) -> None:
+    # Kubernetes makes it in each namespace, some time.
+    await eventually(client, ConfigMap, "kube-root-ca.crt", namespace, lambda _: True)
     before = await _everything(client, namespace)
     await command(kubeconfig, namespace, "check", "-f", write(passwordPolicy="Generate"))
     assert await _everything(client, namespace) == before

@@ -76,7 +76,7 @@ def test_a_server_brings_tables_of_an_older_release_to_its_own(mariadb: Built) -
         f"[mysqld]\nport = {clients}\nbind-address = 127.0.0.1\n"
         f"wsrep_provider_options = gmcast.listen_addr=tcp://127.0.0.1:{cluster}\n"
     )
-    said = mariadb.run("python3 /tmp/database/try.py").output
+    said = mariadb.run("python3 /tmp/database/try.py", alone=True).output
     words = ("new data", "before", "older data", "after", "given", "stopped")
     lines = [line for line in said.splitlines() if line.split(":")[0] in words]
     assert lines == [

@@ -44,7 +44,7 @@ def image() -> Iterator[Built]:
 def played(image: Built, scene: str, *words: str) -> list[str]:
     """What a scene prints on its way; it ends the test if it does not end well."""
     program = broker_pods.BASE / "broker_pods.py"
-    answer = image.run(f"python3 {program} {scene} {' '.join(words)}", timeout=400, alone=True)
+    answer = image.run(f"python3 {program} {scene} {' '.join(words)}", timeout=600, alone=True)
     assert answer.code == 0, answer.output
     return answer.output.splitlines()
 

@@ -205,7 +205,8 @@ async def test_an_apply_that_does_not_fit_the_schema_is_not_tried_again(
 
 
 async def test_a_request_that_hangs_ends_as_unreachable(server: FaultServer, connection: Connection) -> None:
-    async with Client(connection, timeout=0.05) as client:
+    # Long enough to connect on a machine that is busy.
+    async with Client(connection, timeout=1.0) as client:
         server.fault(Hang(), on="create")
         with pytest.raises(Unreachable, match="did not answer in time"):
             await client.create(ConfigMap, config_map())

@@ -15,7 +15,7 @@ from stackwright.api.keystone import KeystoneEndpoint, KeystoneService
 from stackwright.api.mariadb import MariaDBAccount, MariaDBDatabase
 from stackwright.api.rabbitmq import TransportURL
 from stackwright.controllers import release
-from stackwright.kube.builtin import DaemonSet, Deployment, Plain, Secret, Service, StatefulSet
+from stackwright.kube.builtin import ConfigMap, DaemonSet, Deployment, Plain, Secret, Service, StatefulSet
 from stackwright.kube.client import Client
 from stackwright.kube.errors import Invalid
 from stackwright.kube.resource import Resource
@@ -205,6 +205,8 @@ async def generations(place: Place) -> dict[str, int]:
 
 @each()
 async def test_it_acts_once_rests_while_it_is_paused_and_leaves_what_stays(standing: Place) -> None:
+    # Kubernetes makes it in each namespace, some time.
+    await eventually(standing.client, ConfigMap, "kube-root-ca.crt", standing.namespace, lambda _: True)
     around = set(await everything(standing))
     await standing.ask()
     await standing.up()

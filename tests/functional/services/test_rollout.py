@@ -32,7 +32,7 @@ TRIAL = "app.kubernetes.io/component=trial"
 @pytest.fixture
 def script() -> Script:
     """Trials take long enough to have a fault."""
-    return Script((Behaviour(Selector(labels=dict([TRIAL.split("=")])), start_after=5.0),))
+    return Script((Behaviour(Selector(labels=dict([TRIAL.split("=")])), start_after=3.5),))
 
 
 async def annotate(client: Client, kind: type[Any], name: str, namespace: str, **said: str | None) -> None:
