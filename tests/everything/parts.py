@@ -80,6 +80,13 @@ ALL = (
         (*PYTEST, "tests/long/test_first_server.py"),
         minutes=45,
     ),
+    Part(
+        "joins",
+        "nodes of RabbitMQ that are killed at any point while one of them joins",
+        (*PYTEST, "tests/images/test_joining.py"),
+        minutes=20,
+        environment={"STACKWRIGHT_EVERYTHING": "1"},
+    ),
     Part("by-hand", "every chart by hand, as its README shows", (*PYTEST, "tests/long/test_by_hand.py"), minutes=30),
     Part(
         "ways",
