@@ -17,6 +17,7 @@ from stackwright.kube.builtin import ReplicaSet, Secret
 from stackwright.kube.client import Client
 from stackwright.kube.resource import JsonObject, Kind, Resource
 from stackwright.kube.transport import Call
+from tests.functional.clockwork import is_by_clock
 
 _DROPPED = {
     "uid",
@@ -119,8 +120,7 @@ async def _listed(client: Client, kind: Kind, namespace: str) -> list[JsonObject
 
 def _by_kubernetes(item: JsonObject) -> bool:
     """Return whether Kubernetes made an object at a time of its own: a clock's Job, the cluster's authorities."""
-    scheduled = "batch.kubernetes.io/cronjob-scheduled-timestamp" in item["metadata"].get("annotations", {})
-    return scheduled or item["metadata"]["name"] == "kube-root-ca.crt"
+    return is_by_clock(item["metadata"].get("annotations", {})) or item["metadata"]["name"] == "kube-root-ca.crt"
 
 
 def _hashes(found: Iterable[JsonObject]) -> list[tuple[str, str]]:

@@ -10,6 +10,7 @@ from stackwright.local.apiserver.server import Shared
 from stackwright.services.keystone.kinds import KeystoneAPI
 from stackwright.services.keystone.service import SERVICE
 from tests.functional import neighbours
+from tests.functional.clockwork import without_clock
 from tests.functional.cloud import cloud, environment
 from tests.functional.keystones import ask, until_ready
 from tests.functional.releases import Hand
@@ -32,9 +33,7 @@ async def internal(client: Client, namespace: str, *, after: str = "") -> Servic
 
 async def rolled(client: Client, namespace: str) -> object:
     """Return what is another when something ran or rolled again."""
-    # What runs by the clock runs at any time.
-    there = await client.list(Job, namespace)
-    own = (job for job in there if "CronJob" not in {owner.kind for owner in job.metadata.ownerReferences})
+    own = without_clock(await client.list(Job, namespace))
     return {job.metadata.uid for job in own}, (await client.get(Deployment, "keystone", namespace)).metadata.generation
 
 

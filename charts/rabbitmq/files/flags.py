@@ -10,22 +10,14 @@ import sys
 import time
 import urllib.parse
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 import cluster
+import hooks
 import ready
 
 # It moves all that the broker knows of itself into another store: for a person to choose.
 BY_HAND = frozenset({"khepri_db"})
-
-
-def say(text: str) -> None:
-    """Say it in the pod's log: what a hook prints itself nobody sees."""
-    try:
-        Path("/proc/1/fd/1").write_text(f"flags: {text}\n", encoding="utf-8")
-    except OSError:
-        print(text, flush=True)
 
 
 def ask(method: str, path: str) -> Any:
@@ -64,7 +56,10 @@ def enable() -> bool:
         return False
     for name in missing(ask("GET", "feature-flags") or ()):
         done = ask("PUT", f"feature-flags/{urllib.parse.quote(name, safe='')}/enable") is not None
-        say(f"{name} is enabled" if done else f"{name} could not be enabled; see `rabbitmqctl list_feature_flags`")
+        hooks.say(
+            "flags",
+            f"{name} is enabled" if done else f"{name} could not be enabled; see `rabbitmqctl list_feature_flags`",
+        )
     return True
 
 

@@ -5,7 +5,7 @@ oldest when the other one has just been restarted, selects itself, and begins a 
 whom it joins, before its server starts.
 
 All that happens in one Erlang: of two members one is no majority, so the other one stops as soon as a node that has
-joined goes away, be it only for a moment.
+joined goes away, even for a moment.
 """
 
 import os

@@ -12,10 +12,10 @@ import re
 import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import cluster
+import hooks
 
 # How often a change of a queue's replicas is tried: one change at a time is permitted for each queue.
 TRIES = 10
@@ -23,14 +23,6 @@ TRIES = 10
 WAITING = 2 / 3
 # For how many seconds it waits at least for those that stay.
 LEAST = 5.0
-
-
-def say(text: str) -> None:
-    """Say it in the pod's log: what a hook prints itself nobody sees."""
-    try:
-        Path("/proc/1/fd/1").write_text(f"stop: {text}\n", encoding="utf-8")
-    except OSError:
-        print(text, flush=True)
 
 
 def run(*command: str, seconds: float = 60) -> tuple[bool, str]:
@@ -50,7 +42,7 @@ def moved(*command: str) -> bool:
         refused = [row for row in table if row.get("result") != "ok"]
         if not refused:
             return True
-        say(f"{command[0]} is tried again: {refused[:3]}")
+        hooks.say("stop", f"{command[0]} is tried again: {refused[:3]}")
         time.sleep(1)
     return False
 
@@ -98,10 +90,10 @@ def await_higher(seconds: float, least: int = 0, tries: int = TRIES) -> None:
             return
         unknown = 0 if names else unknown + 1
         if names and not told:
-            say(f"waits until {', '.join(names)} left")
+            hooks.say("stop", f"waits until {', '.join(names)} left")
             told = True
         time.sleep(1)
-    say("waits no longer for the others")
+    hooks.say("stop", "waits no longer for the others")
 
 
 def await_staying(replicas: int, seconds: float) -> bool:
@@ -120,7 +112,7 @@ def forget_lost(replicas: int) -> None:
     _, printed = run("rabbitmqctl", "eval", "rabbit_nodes:list_members() -- [node() | nodes()].")
     for name, number in named(printed).items():
         if number >= replicas:
-            say(f"{name} was to leave and is lost; the cluster forgets it")
+            hooks.say("stop", f"{name} was to leave and is lost; the cluster forgets it")
             moved("shrink", name)
             run("rabbitmqctl", "forget_cluster_node", name)
 
@@ -128,29 +120,29 @@ def forget_lost(replicas: int) -> None:
 def leave(replicas: int, seconds: float) -> None:
     """Move all replicas to the nodes that stay, and leave the cluster."""
     mine = cluster.node(cluster.ordinal())
-    say(f"{mine} leaves the cluster, which gets {replicas} nodes")
+    hooks.say("stop", f"{mine} leaves the cluster, which gets {replicas} nodes")
     # A node in maintenance gets no new replicas. A whole drain would also stop those that are here: with two nodes
     # leaving, queues would have lost their majority and could not be moved any more.
     run("rabbitmqctl", "eval", "rabbit_maintenance:mark_as_being_drained().")
     begin = time.monotonic()
     await_higher(seconds * WAITING)
     if not await_staying(replicas, max(LEAST, seconds * WAITING - (time.monotonic() - begin))):
-        say("too few of the nodes that stay run; this node stays a member and keeps its data")
+        hooks.say("stop", "too few of the nodes that stay run; this node stays a member and keeps its data")
         return
     forget_lost(replicas)
     for number in range(replicas):
         moved("grow", cluster.node(number), "all")
     if not moved("shrink", mine):
-        say("queues are left here; this node stays a member and keeps its data")
+        hooks.say("stop", "queues are left here; this node stays a member and keeps its data")
         return
     # Erlang itself runs on until the end: to the others this node has left, and did not fall silent.
     run("rabbitmqctl", "stop_app")
     for _ in range(TRIES):
         succeeded, printed = run("rabbitmqctl", "reset")
         if succeeded:
-            say(f"{mine} has left the cluster")
+            hooks.say("stop", f"{mine} has left the cluster")
             return
-        say(f"leaving is tried again: {printed[-300:]}")
+        hooks.say("stop", f"leaving is tried again: {printed[-300:]}")
         time.sleep(1)
 
 
@@ -165,7 +157,7 @@ def main() -> int:
     try:
         replicas = cluster.replicas()
     except cluster.Unanswered as error:
-        say(f"{error}; taken for a restart")
+        hooks.say("stop", f"{error}; taken for a restart")
         replicas = cluster.ordinal() + 1
     if not replicas:
         return 0

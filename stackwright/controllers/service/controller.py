@@ -319,9 +319,8 @@ class ServiceController(Generic[C, F]):
         # Without a release nothing is asked for yet, and nothing is pruned.
         owned = context.store(Job).owned_by(resource.metadata.uid) if rendered is not None else ()
         work = jobs_at_work.find(self.service, resource, owned, listed)
-        asked = {item.key.name for item in listed if item.of is Job}
         applied = (*intent.children, *(item for item in listed if item not in (*back, *work.held)), *held.trials)
-        waits = (*held.waits, *jobs_at_work.waits(self.service, resource, work, asked, clock.now()))
+        waits = (*held.waits, *jobs_at_work.waits(self.service, resource, work, clock.now()))
         return _Sorted(applied, back, waits, work.idle)
 
     async def _hold(self, resource: C, refused: holding.Refused, look: Looker, context: Context) -> Result | None:

@@ -5,7 +5,7 @@ tables that neither the image of before nor the new one can go on with. Only a c
 whose image cannot be pulled, or that waits for something, has not begun, and its Job is deleted before the next starts.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -61,7 +61,9 @@ def find(service: Service[Any, Any], resource: CustomResource, owned: Iterable[J
         and (task := tasks.get(labels.component_of(child.body))) is not None
         and task.secret in busy
     )
-    return Work(tuple(job for job, _ in working), tuple(job for job, _ in idle), held)
+    # The Job of an action that nobody has to wait for is none of the others.
+    told = (job for job, _ in working if held or job.metadata.name not in asked)
+    return Work(tuple(told), tuple(job for job, _ in idle), held)
 
 
 def _is_idle(job: Job) -> bool:
@@ -70,16 +72,12 @@ def _is_idle(job: Job) -> bool:
     return not is_at_work(job) and not job.deleting and state.status != "True" and state.severity != "Error"
 
 
-def waits(
-    service: Service[Any, Any], resource: CustomResource, work: Work, asked: Collection[str], now: datetime
-) -> Iterator[Wait]:
-    """Yield the waits for Jobs that are at work, whose ends wake the resource; `asked` names those of the children."""
+def waits(service: Service[Any, Any], resource: CustomResource, work: Work, now: datetime) -> Iterator[Wait]:
+    """Yield the waits for Jobs that are at work, whose ends wake the resource."""
     told = {job.name: job.condition for job in service.jobs_of(resource)}
     why = "tables that are changed halfway fit nobody"
     for job in work.working:
         name = job.metadata.name
-        if name in asked and not work.held:
-            continue
         # That of an action has no condition of its own.
         condition = declared(resource, told[_task_of(job)] or "DBSyncReady")
         yield from _told(job, f"Job {name} is at work on the tables, and finishes first, because {why}", condition, now)

@@ -27,6 +27,7 @@ from stackwright.services.keystone.kinds import KeystoneAPI
 from stackwright.services.keystone.service import SERVICE as KEYSTONE
 from tests.fakes.running import fake
 from tests.functional import neighbours
+from tests.functional.clockwork import without_clock
 from tests.functional.cloud import ROOT, Cloud, environment
 from tests.functional.running import running
 from tests.functional.services.case import SECRET, ServiceCase
@@ -68,9 +69,7 @@ class Place(Cloud):
     async def jobs(self) -> dict[str, Job]:
         """Return the Jobs of the release by what they are."""
         found = await self.client.list(Job, self.namespace, labels=f"app.kubernetes.io/instance={self.case.name}")
-        # What runs by the clock runs at any time.
-        own = [job for job in found if "CronJob" not in {owner.kind for owner in job.metadata.ownerReferences}]
-        return {job.metadata.labels["app.kubernetes.io/component"]: job for job in own}
+        return {job.metadata.labels["app.kubernetes.io/component"]: job for job in without_clock(found)}
 
     @contextlib.asynccontextmanager
     async def provided(self) -> AsyncIterator[None]:

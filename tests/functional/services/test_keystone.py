@@ -8,6 +8,7 @@ import yaml
 from stackwright.api.mariadb import MariaDBAccount
 from stackwright.kube.builtin import ConfigMap, CronJob, Deployment, Job, Node, PodDisruptionBudget, Secret, Service
 from stackwright.services.keystone.kinds import KeystoneAPI
+from tests.functional.clockwork import without_clock
 from tests.functional.cloud import configured
 from tests.functional.services.case import ServiceCase
 from tests.functional.services.cases.keystone import CASES
@@ -42,22 +43,16 @@ async def test_its_settings_its_clock_and_a_clouds_yaml_are_there(standing: Plac
     assert clouds["clouds"]["default"]["auth"]["auth_url"] == f"http://keystone-public.{namespace}.svc:5000/v3"
 
 
-async def by_spec(place: Place) -> list[Job]:
-    """Return all Jobs but those that run by the clock, at any time."""
-    found = await place.client.list(Job, place.namespace)
-    return [job for job in found if "CronJob" not in {owner.kind for owner in job.metadata.ownerReferences}]
-
-
 async def test_a_changed_snippet_rolls_the_api_and_runs_no_job_again(standing: Place) -> None:
     client, namespace = standing.client, standing.namespace
     await standing.ask()
     await standing.up()
-    before = {job.metadata.uid for job in await by_spec(standing)}
+    before = {job.metadata.uid for job in without_clock(await client.list(Job, namespace))}
     first = (await client.get(Deployment, "keystone", namespace)).metadata.generation
     await standing.ask(customServiceConfig="[DEFAULT]\ndebug = true\n")
     await eventually(client, Deployment, "keystone", namespace, lambda seen: seen.metadata.generation > first)
     await standing.up()
-    assert {job.metadata.uid for job in await by_spec(standing)} == before
+    assert {job.metadata.uid for job in without_clock(await client.list(Job, namespace))} == before
 
 
 async def test_another_account_is_used_before_the_first_one_goes(standing: Place) -> None:

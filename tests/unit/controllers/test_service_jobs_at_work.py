@@ -81,9 +81,9 @@ def test_an_action_that_is_at_work_is_not_joined_and_holds_up_nobody_else() -> N
     running, children = job(name, "db-sync", ready=1), (asked("db-sync", name), asked("db-sync"))
     work = jobs_at_work.find(SERVICE, KEYSTONE, (running,), children)
     assert (work.working, work.idle, work.held) == ((running,), (), children[1:])
-    assert len(told(work, {name})) == 2
+    assert len(told(work)) == 2
     alone = jobs_at_work.find(SERVICE, KEYSTONE, (running,), children[:1])
-    assert not told(alone, {name})
+    assert not told(alone)
 
 
 @pytest.mark.parametrize("task", ["nodes-cell1", "machines-cell1", "discover-cell1", "clean-cell1", "delete-cell1"])
@@ -99,13 +99,13 @@ def test_jobs_of_one_cell_of_nova_wait_for_each_other_and_not_for_those_of_anoth
     assert (work.working, work.held) == ((migrating,), children[:1])
 
 
-def told(work: jobs_at_work.Work, names: set[str]) -> list[Wait]:
-    return list(jobs_at_work.waits(SERVICE, KEYSTONE, work, names, NOW))
+def told(work: jobs_at_work.Work) -> list[Wait]:
+    return list(jobs_at_work.waits(SERVICE, KEYSTONE, work, NOW))
 
 
 def test_a_person_is_asked_to_look_at_what_takes_long() -> None:
     soon, long = (
-        told(jobs_at_work.Work(working=(job(BEFORE, "db-sync", ready=1, ago=seconds),)), set())[0]
+        told(jobs_at_work.Work(working=(job(BEFORE, "db-sync", ready=1, ago=seconds),)))[0]
         for seconds in (60.0, 1801.0)
     )
     assert (soon.condition, soon.after, soon.ends) == ("DBSyncReady", 1740.0, Ends.BY_ITSELF)
