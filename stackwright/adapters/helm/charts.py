@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+import math
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -29,10 +30,9 @@ class Loader(_Base):  # type: ignore[misc]  # which of the two it is depends on 
     digits and colons, and a lone `=` are texts; for PyYAML they are numbers to the base of 60, and no value at all.
     """
 
-    def construct_number(self, node: yaml.ScalarNode) -> float:
-        """Return a number, as a whole one where it is."""
-        number: float = self.construct_yaml_float(node)
-        return int(number) if number.is_integer() and abs(number) < _EXPONENT_FROM else number
+    def construct_number(self, node: yaml.ScalarNode) -> float | str:
+        """Return the number that a word is for helm, or the word itself."""
+        return number_of(node.value)
 
 
 _INT, _FLOAT, _BOOL = "tag:yaml.org,2002:int", "tag:yaml.org,2002:float", "tag:yaml.org,2002:bool"
@@ -41,16 +41,38 @@ Loader.yaml_implicit_resolvers = {
     letter: [(tag, pattern) for tag, pattern in resolvers if tag not in _OTHERWISE]
     for letter, resolvers in _Base.yaml_implicit_resolvers.items()
 }
-_INTS = r"[-+]?(0b[01][01_]*|0x[0-9a-fA-F][0-9a-fA-F_]*|0o[0-7][0-7_]*|0[0-7_]*|[1-9][0-9_]*)$"
-_FLOATS = r"[-+]?(\.[0-9][0-9_]*|[0-9][0-9_]*(\.[0-9_]*)?)([eE][-+]?[0-9]+)?$|[-+]?\.(inf|Inf|INF)$|\.(nan|NaN|NAN)$"
 for _tag, _pattern, _first in (
-    (_INT, _INTS, "-+0123456789"),
-    (_FLOAT, _FLOATS, "-+.0123456789"),
+    (_FLOAT, r"[-+.\d][-+.\w]*$", "-+.0123456789"),
     (_BOOL, "[yYnN]$", "yYnN"),
 ):
-    Loader.add_implicit_resolver(_tag, re.compile(_pattern), list(_first))
+    Loader.add_implicit_resolver(_tag, re.compile(_pattern, re.ASCII), list(_first))
 Loader.bool_values = {**_Base.bool_values, "y": True, "n": False}
 Loader.add_constructor(_FLOAT, Loader.construct_number)
+
+_WHOLE = re.compile(r"[-+]?(0[bB][01]+|0[xX][\da-fA-F]+|0[oO]?[0-7]+|0|[1-9]\d*)", re.ASCII)
+_FRACTION = re.compile(r"[-+]?(\.\d+|\d+(\.\d*)?)([eE][-+]?\d+)?", re.ASCII)
+# After a point that begins the word, `_` only separates digits; elsewhere helm leaves it out wherever it stands.
+_MISPLACED = re.compile(r"(?<!\d)_|_(?!\d)", re.ASCII)
+# A number to the base of 8, as it was written before YAML 1.2 and Python 3.
+_OLD_OCTAL = re.compile("^([-+]?0)(?=[0-7])")
+_ENDLESS = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
+
+
+def number_of(word: str) -> float | str:
+    """Return the number that a word without quotes is for helm, or the word itself where it is none. Pure.
+
+    Also a number that is too large is a word: a hash such as `12e4567890` is printed without quotes.
+    """
+    if _ENDLESS.fullmatch(word):
+        return float(word.replace(".", ""))
+    digits = word if word.startswith(".") and _MISPLACED.search(word) else word.replace("_", "")
+    if _WHOLE.fullmatch(digits):
+        number = int(_OLD_OCTAL.sub(r"\1o", digits), 0)
+        if -(2**63) <= number < 2**63 or (digits[0] not in "-+" and number < 2**64):
+            return number
+    if not _FRACTION.fullmatch(digits) or math.isinf(fraction := float(digits)):
+        return word
+    return int(fraction) if fraction.is_integer() and abs(fraction) < _EXPONENT_FROM else fraction
 
 
 # What YAML takes for no text, or for the end of a line.

@@ -19,7 +19,7 @@ from stackwright.cli import exit_codes, manifests, resource_names
 from stackwright.cli.commands import config_nodes
 from stackwright.cli.connection import Where, client_of, cloud_options
 from stackwright.foresight.objects import list_kind
-from stackwright.kube.crd import generate
+from stackwright.kube.documents import Dumper
 from stackwright.kube.errors import Conflict
 
 # Options and policies are texts of a few lines; what is larger is something else.
@@ -199,4 +199,4 @@ async def _into_cluster(where: Where, files: dict[str, str], unreadable: dict[st
 
 
 def _yaml(documents: Iterable[Any]) -> str:
-    return yaml.dump_all(list(documents), Dumper=generate.Dumper, sort_keys=False, allow_unicode=True, width=120)
+    return yaml.dump_all(list(documents), Dumper=Dumper, sort_keys=False, allow_unicode=True, width=120)

@@ -15,8 +15,8 @@ from stackwright.cli.connection import Where, client_of
 from stackwright.foresight.upstream import conversion
 from stackwright.foresight.upstream.conversion import Conversion
 from stackwright.foresight.upstream.documents import Broken
+from stackwright.kube import documents
 from stackwright.kube.client import Client, Conflicts
-from stackwright.kube.crd import generate
 
 _WORD = re.compile(r"[a-z][a-z0-9_]+")
 
@@ -35,7 +35,7 @@ def convert(paths: Iterable[Path]) -> Conversion:
 
 def render(bodies: Iterable[JsonObject]) -> str:
     """Return manifests as YAML."""
-    return yaml.dump_all(list(bodies), Dumper=generate.Dumper, sort_keys=False, allow_unicode=True, width=120)
+    return yaml.dump_all(list(bodies), Dumper=documents.Dumper, sort_keys=False, allow_unicode=True, width=120)
 
 
 def known_variables(checkout: Path = artifacts.CHECKOUT) -> frozenset[str] | None:

@@ -153,7 +153,7 @@ def manifest(debian: str, overlay: Path | None, output: str) -> None:
     if output == "values":
         import yaml  # noqa: PLC0415  only this needs it
 
-        from stackwright.kube.crd.generate import Dumper  # noqa: PLC0415  likewise
+        from stackwright.kube.documents import Dumper  # noqa: PLC0415  likewise
 
         click.echo(yaml.dump(artifacts.chart_values(resolved), Dumper=Dumper, sort_keys=False), nl=False)
         return

@@ -12,7 +12,7 @@ from stackwright.blueprint.secret_values import text_of
 from stackwright.cli import exit_codes, resource_names
 from stackwright.cli.connection import Where, client_of, cloud_options
 from stackwright.foresight.objects import list_kind
-from stackwright.kube import conditions
+from stackwright.kube import conditions, documents
 from stackwright.kube.builtin import ConfigMap, Secret
 from stackwright.services.keystone.clouds import CLOUD, CONFIG, SECRET
 from stackwright.services.keystone.kinds import KeystoneAPI
@@ -119,4 +119,4 @@ def as_openrc(cloud: Mapping[str, Any]) -> str:
 
 def as_clouds_yaml(cloud: Mapping[str, Any]) -> str:
     """Return a file that every OpenStack client takes. Pure."""
-    return yaml.safe_dump({"clouds": {CLOUD: dict(cloud)}}, sort_keys=True)
+    return yaml.dump({"clouds": {CLOUD: dict(cloud)}}, Dumper=documents.Dumper, sort_keys=True)

@@ -21,6 +21,7 @@ from stackwright.controllers.translation import translated
 from stackwright.foresight import imagined_release
 from stackwright.foresight.imagined_release import Missing, Outcome
 from stackwright.foresight.imagined_world import ImaginedWorld
+from stackwright.kube import documents
 from stackwright.kube.crd import generate
 from stackwright.kube.resource import JsonObject, Resource
 
@@ -138,7 +139,7 @@ def values_text(outcomes: tuple[Outcome, ...]) -> str:
     A resource that only stands for its children is no release.
     """
     outcomes = tuple(outcome for outcome in outcomes if outcome.service.has_chart)
-    texts = [yaml.dump(outcome.values, Dumper=generate.Dumper, sort_keys=True) for outcome in outcomes]
+    texts = [yaml.dump(outcome.values, Dumper=documents.Dumper, sort_keys=True) for outcome in outcomes]
     if len(outcomes) == 1:
         return texts[0]
     return "".join(f"---\n{_headline(outcome)}\n{text}" for outcome, text in zip(outcomes, texts, strict=True))

@@ -4,13 +4,12 @@ A kind is a Resource class with a `kind`, a `definition` and a `spec`; most have
 a subresource. The text is the same for the same types: it is kept in files, and a change of a type shows there.
 """
 
-import re
 import typing
-from typing import Any
 
 import msgspec
 import yaml
 
+from stackwright.kube import documents
 from stackwright.kube.builtin import CustomResourceDefinition
 from stackwright.kube.crd import schema
 from stackwright.kube.markers import Column, Definition
@@ -19,9 +18,6 @@ from stackwright.kube.resource import JsonObject, Resource
 # Says that a definition is ours; `install` leaves others alone.
 OWNER_LABEL = "app.kubernetes.io/managed-by"
 OWNER = "stackwright"
-
-# What YAML 1.2 takes for a number.
-_NUMBER = re.compile(r"[-+]?(\.\d+|\d+(\.\d*)?)([eE][-+]?\d+)?|0o[0-7]+|0x[0-9a-fA-F]+")
 
 # What is not in the schema of a kind's own struct because every object has it.
 _ENVELOPE: dict[str, JsonObject] = {
@@ -61,7 +57,8 @@ def manifest(resource: type[Resource], *, owner: str = OWNER) -> JsonObject:
 def text(manifests: list[JsonObject]) -> str:
     """Return manifests as one YAML text, keys in alphabetical order, without references between its parts."""
     return "".join(
-        f"---\n{yaml.dump(body, Dumper=Dumper, width=120, allow_unicode=True, sort_keys=True)}" for body in manifests
+        f"---\n{yaml.dump(body, Dumper=documents.Dumper, width=120, allow_unicode=True, sort_keys=True)}"
+        for body in manifests
     )
 
 
@@ -114,20 +111,3 @@ def _column(column: Column) -> JsonObject:
     if column.description:
         stated["description"] = column.description
     return stated
-
-
-class Dumper(yaml.SafeDumper):
-    """Writes every value in full, and text of several lines as a block that a person can read."""
-
-    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002  the signature is PyYAML's
-        """Return that nothing is written as a reference to what stands above."""
-        return True
-
-
-def _string(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
-    # helm and kubectl take 12e4567890 for a number, as YAML 1.2 has it; PyYAML does not, and would not quote it.
-    plain = "'" if _NUMBER.fullmatch(value) else None
-    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|" if "\n" in value else plain)
-
-
-Dumper.add_representer(str, _string)

@@ -5,7 +5,7 @@ from typing import Any
 
 import yaml
 
-from stackwright.kube.crd.generate import Dumper
+from stackwright.kube.documents import Dumper
 from stackwright.local.cluster import tunnel_network
 from stackwright.local.machine.lifecycle import Machine
 from stackwright.local.machine.root_files import USER

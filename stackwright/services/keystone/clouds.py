@@ -6,6 +6,7 @@ import yaml
 
 from stackwright.api.base import ObjectMeta
 from stackwright.blueprint.secret_values import encode
+from stackwright.kube import documents
 from stackwright.kube.builtin import ConfigMap, Secret
 from stackwright.kube.resource import Resource
 from stackwright.services.keystone.kinds import KeystoneAPI
@@ -39,7 +40,7 @@ def _files(resource: KeystoneAPI, public: str, password: str) -> Iterable[Resour
         "project_domain_name": "Default",
     }
     cloud = {"auth": auth, "region_name": spec.region_name, "identity_api_version": 3, "interface": "public"}
-    clouds = yaml.safe_dump({"clouds": {CLOUD: cloud}}, sort_keys=True)
-    secure = yaml.safe_dump({"clouds": {CLOUD: {"auth": {"password": password}}}}, sort_keys=True)
+    clouds = yaml.dump({"clouds": {CLOUD: cloud}}, Dumper=documents.Dumper, sort_keys=True)
+    secure = yaml.dump({"clouds": {CLOUD: {"auth": {"password": password}}}}, Dumper=documents.Dumper, sort_keys=True)
     yield ConfigMap(metadata=ObjectMeta(name=CONFIG), data={"clouds.yaml": clouds})
     yield Secret(metadata=ObjectMeta(name=SECRET), data=encode({"secure.yaml": secure}))

@@ -122,7 +122,7 @@ def test_text_of_several_lines_stays_readable() -> None:
     assert generate.text([{"a": "one\ntwo\n"}]) == "---\na: |\n  one\n  two\n"
 
 
-@pytest.mark.parametrize("text", ["12e4567890", "1234567890", "0x12ab", "0o17", "1.5", ".5e3"])
-def test_a_text_that_helm_would_take_for_a_number_is_quoted(text: str) -> None:
+@pytest.mark.parametrize("text", ["12e4567890", "1234567890", "0x12ab", "-0o17", "1.5", ".5e3", "+1_0e1", "y", "N"])
+def test_a_text_that_helm_would_take_for_a_number_or_an_answer_is_quoted(text: str) -> None:
     assert generate.text([{"hash": text}]) == f"---\nhash: '{text}'\n"
     assert generate.text([{"hash": f"{text}x"}]) == f"---\nhash: {text}x\n"

@@ -54,6 +54,7 @@ def test_what_is_within_the_bounds_is_taken() -> None:
         pytest.param("1e+21", 1e21, id="too-large-to-be-whole"),
         pytest.param('"1e+06"', "1e+06", id="a-text"),
         pytest.param("1e6a", "1e6a", id="a-name"),
+        pytest.param("12e4567890", "12e4567890", id="a-hash-that-no-number-can-hold"),
         pytest.param("12:30", "12:30", id="a-time"),
         pytest.param("10:20:30:40:50:55", "10:20:30:40:50:55", id="the-address-of-a-card"),
         pytest.param("1:30.5", "1:30.5", id="a-time-with-a-fraction"),
