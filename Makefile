@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STACKWRIGHT := $(BIN)/stackwright
+# Two Pythons do not share an environment.
+WHOSE := import sys; print(sys.base_prefix, sys.version)
 PYTEST := $(BIN)/pytest
 # Minutes that a ring may take; .ci/run sets tighter ones.
 UNIT_MINUTES ?= 10
@@ -42,6 +44,7 @@ $(VENV)/installed: requirements.lock pyproject.toml
 	@echo "==> Python environment in $(VENV), of $$(command -v $(PYTHON))"
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Stackwright needs Python 3.11 or newer; set PYTHON=/path/to/python3.11 (found: $$($(PYTHON) --version 2>&1))" >&2; exit 1; }
+	@if [ "$$($(PYTHON) -c '$(WHOSE)')" != "$$($(BIN)/python3 -c '$(WHOSE)' 2>&1)" ]; then rm -rf $(VENV); fi
 	@$(PYTHON) -m venv $(VENV) || { echo "python3 has no venv module; on Debian: apt-get install python3-venv" >&2; exit 1; }
 	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
