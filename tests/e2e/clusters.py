@@ -2,11 +2,13 @@
 
 import json
 import os
+import re
 import shutil
 import struct
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +28,14 @@ APPLETS = ("sh", "httpd", "wget", "nslookup", "cat", "echo", "sleep", "id", "sta
 PATIENCE = "300s"
 # For how many seconds a command in a pod is tried again.
 RETRIED = 60.0
+# For how many seconds a command may work, and how much longer than it is told to wait.
+LONGEST, BEYOND = 360.0, 60.0
+
+
+def longest(arguments: Iterable[str]) -> float:
+    """Return for how many seconds a command of kubectl may work. Pure."""
+    asked = (re.fullmatch(r"--timeout=(\d+)s", argument) for argument in arguments)
+    return max(LONGEST, *(float(found[1]) + BEYOND for found in asked if found), 0.0)
 
 
 @dataclass(frozen=True)
@@ -41,7 +51,12 @@ class Kubectl:
 
     def __call__(self, *arguments: str, given: str = "") -> str:
         done = subprocess.run(
-            self.command(*arguments), input=given, capture_output=True, text=True, timeout=360, check=False
+            self.command(*arguments),
+            input=given,
+            capture_output=True,
+            text=True,
+            timeout=longest(arguments),
+            check=False,
         )
         assert done.returncode == 0, f"kubectl {' '.join(arguments)}: {done.stderr}{self._pods()}"
         return done.stdout
