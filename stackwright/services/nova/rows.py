@@ -15,12 +15,20 @@ from pathlib import Path
 
 from stackwright.api.base import JsonObject
 from stackwright.blueprint import oslo
-from stackwright.blueprint.needs import Reported
+from stackwright.blueprint.needs import GivenEarlier, Reported
+from stackwright.blueprint.needs.given import GIVEN_BROKER_ALONE, GIVEN_DATABASE
 from stackwright.blueprint.service import ConfigFile, Job
 from stackwright.services.nova import programs, settings, upgrade
 from stackwright.services.nova.kinds.cell import CELL0, NovaCell, compute_name
 from stackwright.services.nova.kinds.nova import Nova
-from stackwright.services.nova.parent import DELETE, ParentFacts, cell_name, former, has_seen
+from stackwright.services.nova.parent import (
+    DELETE,
+    ParentFacts,
+    cell_name,
+    database_secret_name,
+    former,
+    has_seen,
+)
 
 CLEAN, EMPTY = "clean-", "empty-"
 CONDITION = "NovaServicesCleaned"
@@ -130,11 +138,14 @@ def has_computes(resource: Nova, facts: ParentFacts, cell: str) -> bool:
 # A cell that is removed, as it is in the cluster.
 
 
-def needs(resource: Nova) -> Iterator[Reported]:
-    """Yield the NovaCells of cells that are removed: nobody says any more what they are to be."""
+def needs(resource: Nova) -> Iterator[Reported | GivenEarlier]:
+    """Yield the NovaCells of cells that are removed, and where they keep their data: nobody says it any more."""
     for cell in former(resource):
         name = cell_name(resource, cell)
-        yield Reported(name="former", key=cell, of=NovaCell, resource=partial(_same, name), read=_itself)
+        named, database = partial(_same, name), partial(_same, database_secret_name(name))
+        yield Reported(name="former", key=cell, of=NovaCell, resource=named, read=_itself)
+        yield GivenEarlier(name="cell_databases", key=cell, of=GIVEN_DATABASE, named=database)
+        yield GivenEarlier(name="cell_brokers", key=cell, of=GIVEN_BROKER_ALONE, named=named)
 
 
 def _same(name: str, _: Nova) -> str:
