@@ -55,7 +55,7 @@ python3 {SCRIPT.destination} empty
 """,
 )
 ENVIRONMENT = {
-    "description": "What the script reads from its environment: HOSTS, CELL_NAME.",
+    "description": "What the script reads from its environment: HOSTS, WITNESSES, CELL_NAME.",
     "type": "object",
     "additionalProperties": {"type": "string"},
 }
@@ -114,6 +114,17 @@ def stale(resource: Nova, facts: ParentFacts, cell: str) -> list[str]:
 def _hosts(name: str, first: int, count: int) -> Iterator[str]:
     binary = f"nova-{name.rpartition('-')[2]}"
     return (f"{binary}/{name}-{number}" for number in range(first, count))
+
+
+def _witnesses(resource: Nova, facts: ParentFacts, cell: str) -> dict[str, str]:
+    """Return hosts that stay, by which the job knows that Nova reads the cell's database; none where all of it goes.
+
+    A cell that is removed may never have had a conductor, and so no row by which Nova could show that it reads it.
+    """
+    if cell not in resource.spec.cellTemplates:
+        return {}
+    staying = (name for name, count in sorted(expected(resource, facts, cell).items()) if count)
+    return {"WITNESSES": " ".join(host for name in staying for host in _hosts(name, 0, 1))}
 
 
 def remembered(resource: Nova, facts: ParentFacts) -> dict[str, dict[str, int]]:
@@ -197,7 +208,8 @@ def _files(resource: Nova, facts: ParentFacts) -> tuple[ConfigFile, ...]:
 
 
 def _clean_values(cell: str, resource: Nova, facts: ParentFacts) -> JsonObject:
-    return {"environment": {"HOSTS": " ".join(stale(resource, facts, cell))}, "backoffLimit": 1}
+    environment = {"HOSTS": " ".join(stale(resource, facts, cell)), **_witnesses(resource, facts, cell)}
+    return {"environment": environment, "backoffLimit": 1}
 
 
 def _empty_values(cell: str, resource: Nova, facts: ParentFacts) -> JsonObject:
