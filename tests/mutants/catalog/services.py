@@ -174,10 +174,10 @@ MUTANTS = (
     ),
     Mutant(
         "a service waits for its own new password to be in Keystone",
-        "stackwright/services/nova/programs.py",
-        "    alone = resource.metadata.controller is None",
-        "    alone = True",
-        ("tests/unit/services/test_nova.py::test_a_password_that_a_parent_hands_down_is_not_asked_about",),
+        "stackwright/blueprint/needs/given_login.py",
+        "            by_user=EXPORTED not in secret.metadata.annotations,",
+        "            by_user=True,",
+        ("tests/unit/services/test_nova.py::test_it_is_a_user_who_gives_the_password_of_a_cell_without_a_nova",),
     ),
     Mutant(
         "a wrong login in a user's Secret takes good pods away",
