@@ -25,6 +25,7 @@ import os
 import re
 import sys
 import tempfile
+import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -68,11 +69,13 @@ COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 # which may name another playbook, and handlers of hosts that failed.
 OURS, LAST_TASK = "stackwright.edpm.", "Say that nothing more runs on this machine"
 OPTIONS, FORCING = Path("/runner/env/cmdline"), "ANSIBLE_FORCE_HANDLERS"
-# The events by which a task of a host ends; what is said of a host whose task does not, and of a run that is stopped
-# because of that, by the limits in env/settings.
+# The events by which a task of a host ends; what is said of a host whose task does not, and of a run that is stopped by
+# the limits in env/settings.
 ENDS_OF_TASKS = ("runner_on_ok", "runner_on_failed", "runner_on_unreachable", "runner_on_skipped")
 HUNG = "The task did not end in time"
-STOPPED = "Ansible was stopped, because tasks did not end in time"
+STOPPED = "Ansible was stopped, because tasks, or the run as a whole, did not end in time"
+# A task hangs if it has taken as long as a run may say nothing; an event gets here a little after that time begins.
+HANGING = 0.9
 CGROUP_LIMIT = Path("/sys/fs/cgroup/cpu.max")
 # The summary's words, by the numbers of Ansible's statistics; the first that is not zero counts.
 _FAILURES = {"dark": "unreachable", "failures": "failed"}
@@ -157,19 +160,34 @@ def lines(
         yield {"summary": found}
 
 
-def follow_work(event: Mapping[str, Any], working: dict[str, str]) -> None:
-    """Note in `working` which hosts have begun a task, and have not said yet how it ended."""
+def follow_work(event: Mapping[str, Any], working: dict[str, tuple[str, float]], now: float) -> None:
+    """Note in `working` which hosts have begun a task, when, and have not said yet how it ended."""
     data = event.get("event_data", {})
     if event.get("event") == "runner_on_start":
-        working[str(data.get("host", ""))] = str(data.get("task", ""))
+        working[str(data.get("host", ""))] = (str(data.get("task", "")), now)
     elif event.get("event") in ENDS_OF_TASKS:
         working.pop(str(data.get("host", "")), None)
 
 
-def hung(working: Mapping[str, str], secrets: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
-    """Return what is told of hosts that kept Ansible waiting for too long: the others are not to blame."""
-    for host, task in working.items():
-        yield {"host": host, "status": "failed", "task": hide(task, secrets), "message": HUNG}
+def hung(
+    working: Mapping[str, tuple[str, float]], since: float, secrets: Sequence[str] = ()
+) -> Iterator[dict[str, Any]]:
+    """Return what is told of hosts whose task has not ended `since` then: the others are not to blame.
+
+    A run that takes too long as a whole may be stopped while many of them are at work, and none of them hangs.
+    """
+    for host, (task, began) in working.items():
+        if began <= since:
+            yield {"host": host, "status": "failed", "task": hide(task, secrets), "message": HUNG}
+
+
+def longest_silence(directory: Path) -> float:
+    """Return for how many seconds a run may say nothing, by its settings; 0 where they do not say it."""
+    try:
+        settings = json.loads((directory / "env" / "settings").read_text())
+    except (OSError, ValueError):
+        return 0.0
+    return float(settings.get("idle_timeout") or 0) if isinstance(settings, dict) else 0.0
 
 
 def _done(host: str) -> dict[str, str]:
@@ -250,7 +268,7 @@ def run(wanted: argparse.Namespace, scratch: Path) -> int:
         path.write_text(json.dumps([{"hosts": "all", "gather_facts": False, "become": True, "roles": [wanted.role]}]))
         playbook = str(path)
     complete, secrets, ends = False, read_secrets(), tells_ends(wanted.playbook or "")
-    working: dict[str, str] = {}
+    working: dict[str, tuple[str, float]] = {}
     # ansible-runner finds events by marks in what Ansible writes to its terminal. A machine may write such marks too:
     # a warning of a module is shown as it is. This number is in each event of Ansible's own, and no machine knows it.
     number = uuid.uuid4().int
@@ -260,7 +278,7 @@ def run(wanted: argparse.Namespace, scratch: Path) -> int:
         nonlocal complete
         if event.get("job_id") != number:
             return False
-        follow_work(event, working)
+        follow_work(event, working, time.monotonic())
         for line in lines(event, secrets=secrets, ends=ends):
             complete = complete or "summary" in line
             tell(line)
@@ -276,7 +294,8 @@ def run(wanted: argparse.Namespace, scratch: Path) -> int:
         cancel_callback=lambda: False,
     )
     if not complete and done.status == "timeout":
-        for line in (*hung(working, secrets), {"summary": {}, "message": STOPPED}):
+        since = time.monotonic() - HANGING * longest_silence(Path(wanted.directory))
+        for line in (*hung(working, since, secrets), {"summary": {}, "message": STOPPED}):
             tell(line)
     elif not complete:
         said = Path(done.stdout.name).read_text(errors="replace")

@@ -15,6 +15,8 @@ DEPLOYED_BY = "dataplane.openstack.org/deployed-by-"
 DEFAULT_IMAGES = "dataplane.openstack.org/default-images"
 # On a KeystoneService that a service made: the version of the Secret whose password the service is configured with.
 CONFIGURED_WITH = "openstack.org/configured-with"
+# On a Secret that a resource writes for others: the digest of its content. One that a user wrote has none.
+EXPORTED = "openstack.org/content"
 # By which operators know again what they made: on every Secret that was generated, for which resource.
 GENERATED_FOR = "openstack.org/generated-for"
 # On a generated Secret that took the place of a lost one: "true". What was set up with the old one is told the new.

@@ -18,6 +18,7 @@ from typing import Any
 
 import msgspec
 
+from stackwright.api.annotations import EXPORTED
 from stackwright.api.base import CustomResource, ObjectMeta
 from stackwright.api.dataplane import OpenStackDataPlaneNodeStatus, ServiceRecord
 from stackwright.api.node_service import NodeServiceStatus
@@ -30,7 +31,7 @@ from stackwright.kube.informer import Change
 from stackwright.kube.shapes.child import Child, child
 
 # On an export: the digest of its content, and the readers that the exporter knows, as Kind/name with blanks between.
-CONTENT = "openstack.org/content"
+CONTENT = EXPORTED
 READERS = "openstack.org/readers"
 # Before a short name for a reader. The value is the reader as Kind/name, a blank, and the digest that it works with.
 USED_BY = "used-by.openstack.org/"

@@ -88,6 +88,29 @@ async def test_a_job_that_fails_is_made_anew_with_what_the_user_corrected(
 
 @pytest.mark.parametrize(
     "keystone",
+    [
+        pytest.param(
+            Script((Behaviour(Selector(labels=SYNC), fault=Crash(times=1), runs_for=None),)), id="then-it-hangs"
+        )
+    ],
+    indirect=True,
+)
+async def test_a_job_that_hangs_with_what_it_failed_with_before_is_told(
+    client: Client, namespace: str, keystone: Keystone
+) -> None:
+    await place(client, namespace)
+
+    def is_tried_again(jobs: list[Job]) -> bool:
+        return any(is_failing(job) and job.status.get("ready") for job in jobs)
+
+    (job,) = await some(client, Job, namespace, is_tried_again, labels="app.kubernetes.io/component=db-sync")
+    await place(client, namespace, customServiceConfig="[placement]\nallocation_conflict_retry_count = 2\n")
+    words = f"Job {job.metadata.name} failed, and tries again with the Secrets of before"
+    await eventually(client, PlacementAPI, "placement", namespace, is_false(words, "DBSyncReady"))
+
+
+@pytest.mark.parametrize(
+    "keystone",
     [pytest.param(Script((Behaviour(Selector(labels=SYNC), runs_for=None),)), id="the-job-takes-long")],
     indirect=True,
 )

@@ -8,6 +8,7 @@ from stackwright.blueprint.needs.catalog_entry import CatalogEntry
 from stackwright.blueprint.needs.census import Census
 from stackwright.blueprint.needs.database import Database
 from stackwright.blueprint.needs.given import Given
+from stackwright.blueprint.needs.given_earlier import GivenEarlier
 from stackwright.blueprint.needs.given_login import GivenLogin
 from stackwright.blueprint.needs.leftovers import Leftovers
 from stackwright.blueprint.needs.login import Login
@@ -30,6 +31,7 @@ __all__ = [
     "Database",
     "Each",
     "Given",
+    "GivenEarlier",
     "GivenLogin",
     "Leftovers",
     "Login",

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stackwright.api import paths
+from stackwright.api.annotations import EXPORTED
 from stackwright.blueprint.needs.login import IdentityFacts
 from stackwright.blueprint.needs.need import Need, Places, Resolved
 from stackwright.blueprint.places import url_place
@@ -36,11 +37,12 @@ class GivenLogin(Need):
     def resolve(self, resource: Any, sight: Sight) -> Resolved:
         """Return how to log in, once the Secret has the password."""
         spec, name = resource.spec, str(paths.find(resource.spec, self.secret))
-        if sight(Secret, name) is None:
+        secret = sight(Secret, name)
+        if secret is None:
             missing = f"Secret {name}, which spec.{self.secret} names, does not exist"
             message = f"{missing}; create it with the key {self.key_of_password}"
             return Resolved(ready=False, waits=(Wait("SecretMissing", message, self.condition, ends=Ends.BY_AUTHOR),))
-        password = read_value(sight(Secret, name), name, self.key_of_password, self.condition)
+        password = read_value(secret, name, self.key_of_password, self.condition)
         if isinstance(password, Wait):
             return Resolved(ready=False, waits=(password,))
         url = str(paths.find(spec, self.url))
@@ -50,6 +52,8 @@ class GivenLogin(Need):
             region=str(paths.find(spec, self.region) or USUAL_REGION),
             user=str(paths.find(spec, self.user)),
             password=password,
+            # Whoever hands it down sees to it that Keystone has it.
+            by_user=EXPORTED not in secret.metadata.annotations,
         )
         return Resolved(ready=True, fact=fact)
 

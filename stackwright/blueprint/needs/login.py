@@ -30,13 +30,17 @@ class IdentityServer:
 
 @dataclass(frozen=True)
 class IdentityFacts:
-    """Where Keystone is, and as whom the service works there; `url` is for services, `public_url` for clients."""
+    """Where Keystone is, and as whom the service works there; `url` is for services, `public_url` for clients.
+
+    `by_user` says that a user has written the password into a Secret, and sees to the login at Keystone.
+    """
 
     url: str
     public_url: str
     region: str
     user: str
     password: str = field(repr=False)
+    by_user: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

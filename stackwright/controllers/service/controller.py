@@ -202,7 +202,7 @@ class ServiceController(Generic[C, F]):
         except (Blocked, ownership.MadeByUser) as error:
             raise holding.Refused(error, seen) from error
         children = await self._children(resource, intent, rendered, look, context)
-        again = await self._clear_jobs(resource, intent, children, context)
+        again, outdated = await self._clear_jobs(resource, intent, children, context)
         waits = [*intent.waits, *children.waits]
         prune = intent.values is not None and not waits
         if await credentials.begin(resource, intent.used, look, context):
@@ -223,7 +223,8 @@ class ServiceController(Generic[C, F]):
         refused, look_again = await missing_pods.find_refused(resource, outcome, self._pods(resource, context), context)
         delays.extend((*look_again, *room.look_again(self._pods(resource, context), clock.now())))
         findings = [
-            *(conditions.of_wait(wait, resource) for wait in waits),
+            # Nothing else waits for a Job that is to be made anew.
+            *(conditions.of_wait(wait, resource) for wait in (*waits, *outdated)),
             *intent.findings,
             *outcome.findings(context),
             *stuck,
@@ -292,8 +293,13 @@ class ServiceController(Generic[C, F]):
         )
         return replace(outcome, desired=(*outcome.desired, *children.held))
 
-    async def _clear_jobs(self, resource: C, intent: Intent[F], children: _Sorted, context: Context) -> list[float]:
-        """Delete Jobs that failed or that are not needed any more; return in how many seconds others are due."""
+    async def _clear_jobs(
+        self, resource: C, intent: Intent[F], children: _Sorted, context: Context
+    ) -> tuple[list[float], tuple[Wait, ...]]:
+        """Delete Jobs that failed or that are not needed any more.
+
+        Return in how many seconds others are due, and which of them still work with what they were made with.
+        """
         await former_jobs.clear(self.service, resource, context)
         await former_jobs.delete(children.idle, context)
         return await failed_jobs.clear(self.service, resource, intent.values or {}, children.applied, context)

@@ -1,6 +1,6 @@
 """Jobs of a service that failed: they are deleted after a while, or when what they read has changed, and recreated."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any
 
@@ -11,6 +11,7 @@ from stackwright.controllers.service import jobs_at_work, labels, references, tr
 from stackwright.kube import clock
 from stackwright.kube.builtin import Job
 from stackwright.kube.controller import Context
+from stackwright.kube.plan import Ends, Wait
 from stackwright.kube.shapes.child import Child
 from stackwright.kube.shapes.states import state_of
 
@@ -24,20 +25,21 @@ async def clear(
     values: JsonObject,
     children: Iterable[Child],
     context: Context,
-) -> list[float]:
+) -> tuple[list[float], tuple[Wait, ...]]:
     """Delete failed Jobs, so that they are tried again; those of actions run once, and have reported how they ended.
 
-    `values` are those of the chart. Return in how many seconds the others are due.
+    `values` are those of the chart. Return in how many seconds the others are due, and which of them work on.
     """
-    bodies = {child.body["metadata"]["name"]: child.body for child in children if child.of is Job}
-    keys = [resource.key._replace(name=name) for name in bodies if not traces.is_of_action(service, resource, name)]
+    asked = {child.body["metadata"]["name"]: child for child in children if child.of is Job}
+    keys = [resource.key._replace(name=name) for name in asked if not traces.is_of_action(service, resource, name)]
     found = [job for key in keys if (job := context.store(Job).get(key)) and labels.belongs(job, resource)]
-    stale = [job for job in found if reads_something_else(job, bodies[job.metadata.name])]
+    stale = [job for job in found if reads_something_else(job, asked[job.metadata.name].body)]
     for job in stale:
         await _delete(job, context)
     before, parts = status_of(resource).hash, values.get("components", {})
     changed = any(before.get(name, part.get("hash")) != part.get("hash") for name, part in parts.items())
-    return await clear_failed((job for job in found if job not in stale), context, clock.now(), changed=changed)
+    waits = tuple(wait for job in found for wait in tell_outdated(job, asked[job.metadata.name]))
+    return await clear_failed((job for job in found if job not in stale), context, clock.now(), changed=changed), waits
 
 
 def is_failing(job: Job) -> bool:
@@ -50,9 +52,25 @@ def reads_something_else(job: Job, wanted: JsonObject) -> bool:
 
     A try that is at work may get through, and is not cut in the middle.
     """
+    return _is_outdated(job, wanted) and not jobs_at_work.is_at_work(job)
+
+
+def _is_outdated(job: Job, wanted: JsonObject) -> bool:
     mounted, asked = (references.list_secrets(references.pod_of(spec)) for spec in (job.spec, wanted["spec"]))
-    idle = not job.deleting and not jobs_at_work.is_at_work(job)
-    return idle and is_failing(job) and mounted != asked
+    return not job.deleting and is_failing(job) and mounted != asked
+
+
+def tell_outdated(job: Job, wanted: Child) -> Iterator[Wait]:
+    """Yield that a Job tries once more with Secrets of before: what was corrected meanwhile waits for its end. Pure.
+
+    If what it reads makes it hang, it has no end. How an earlier try ended, its pod tells all the while.
+    """
+    if _is_outdated(job, wanted.body) and job.status.get("ready"):
+        message = (
+            f"Job {job.metadata.name} failed, and tries again with the Secrets of before; it is made anew with the "
+            "present ones when that has ended: look at its log, and delete it if it hangs"
+        )
+        yield Wait("JobAtWork", message, wanted.condition, ends=Ends.PERHAPS_BY_USER)
 
 
 async def clear_failed(jobs: Iterable[Job], context: Context, now: datetime, *, changed: bool) -> list[float]:

@@ -23,7 +23,7 @@ def files(resource: NovaAPI, facts: NovaFacts) -> tuple[ConfigFile, ...]:
         *settings.files(resource, settings.api(facts)),
         programs.API,
         programs.cells(resource),
-        programs.given(resource),
+        programs.given(facts),
     )
 
 

@@ -23,7 +23,16 @@ from stackwright.services.nova.kinds.services import (
     NovaScheduler,
     NovaSchedulerSpec,
 )
-from stackwright.services.nova.parent import DELETE, ParentFacts, asks_api, cell_name, former, ready_cells
+from stackwright.services.nova.parent import (
+    DELETE,
+    ParentFacts,
+    asks_api,
+    cell_name,
+    database_secret_name,
+    former,
+    ready_cells,
+    removed_cells,
+)
 from stackwright.services.nova.templates import spec_of
 
 
@@ -45,7 +54,7 @@ def children(resource: Nova, facts: ParentFacts) -> Iterator[Child | Later | Wai
     missing = sorted(set(resource.spec.cellTemplates) - set(mapping.mapped(resource, facts)))
     yield from mapping.waits(resource, facts)
     yield from mapping.removals(resource, facts)
-    yield from _without_computes(resource, facts)
+    yield from _removed(resource, facts, stage)
     # One that was mapped before goes on with the mapping that it has, while that is written anew. One that is removed
     # is told until Nova does not know it any more: processes remember the cells that they found when they started.
     known = mapping.remembered(resource, facts)
@@ -58,11 +67,22 @@ def children(resource: Nova, facts: ParentFacts) -> Iterator[Child | Later | Wai
     yield from _services(resource, facts, known, stage.images)
 
 
-def _without_computes(resource: Nova, facts: ParentFacts) -> Iterator[Child]:
-    """Yield the cells that are removed, as they are but for their computes, which go when no server is left on them."""
+def _removed(resource: Nova, facts: ParentFacts, stage: upgrade.Stage) -> Iterator[Child]:
+    """Yield the cells that are removed, as they are but for their images, and for their computes.
+
+    They get a new image as all others do; what keeps one from it is told for as long as the upgrade waits for it. Their
+    computes go when no server is left on them.
+    """
+    serving = removed_cells(resource, facts)
     for cell, there in facts.former.items():
-        if there is not None and rows.is_emptied(facts, cell):
-            spec = msgspec.structs.replace(there.spec, novaComputeTemplates={})
+        if there is None:
+            continue
+        emptied = rows.is_emptied(facts, cell)
+        changes: JsonObject = {"novaComputeTemplates": {}} if emptied else {}
+        if cell in serving:
+            changes |= upgrade.cell_images(stage.images)
+        spec = msgspec.structs.replace(there.spec, **changes)
+        if emptied or spec != there.spec or (cell in serving and stage.phase):
             named = NovaCell(metadata=ObjectMeta(name=there.metadata.name), spec=spec)
             yield child(named, condition="NovaCellsDeletion")
 
@@ -104,14 +124,14 @@ def _cell(resource: Nova, facts: ParentFacts, cell: str, images: Mapping[str, st
         **_for_all(resource, facts),
         "secret": name,
         "memcachedInstance": said.memcachedInstance or spec.memcachedInstance,
-        "cellDatabaseSecret": f"{name}-database",
+        "cellDatabaseSecret": database_secret_name(name),
         "nodeSelector": said.nodeSelector if said.nodeSelector is not None else spec.nodeSelector,
         "topologyRef": said.topologyRef or spec.topologyRef,
     }
     if asks_api(resource, cell):
         known["apiDatabaseSecret"] = f"{facts.name}-api-database"
     # Also those that the image manifest says: another manifest must not restart what is to wait.
-    known |= {f"{service}ContainerImageURL": images[service] for service in upgrade.OF_CELLS}
+    known |= upgrade.cell_images(images)
     del known["cellDatabaseAccount"]
     return NovaCell(metadata=ObjectMeta(name=name), spec=NovaCellSpec(**known))
 
@@ -125,8 +145,8 @@ def _services(
         "secret": name,
         "memcachedInstance": spec.memcachedInstance,
         "apiDatabaseSecret": f"{name}-api-database",
-        "cell0DatabaseSecret": f"{cell_name(resource, CELL0)}-database",
-        "cellDatabaseSecret": f"{cell_name(resource, CELL0)}-database",
+        "cell0DatabaseSecret": database_secret_name(cell_name(resource, CELL0)),
+        "cellDatabaseSecret": database_secret_name(cell_name(resource, CELL0)),
         "registeredCells": dict(cells),
     }
     services: list[tuple[str, Any, Any, Any]] = [

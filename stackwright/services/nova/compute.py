@@ -18,7 +18,7 @@ def files(resource: NovaCompute, facts: NovaFacts) -> tuple[ConfigFile, ...]:
     spec = resource.spec
     driver = DRIVERS.get(spec.computeDriver, spec.computeDriver)
     found = settings.files(resource, settings.compute(facts, driver))
-    return (*(_placed(file) for file in found), programs.COMPUTE, programs.given(resource))
+    return (*(_placed(file) for file in found), programs.COMPUTE, programs.given(facts))
 
 
 def _placed(file: ConfigFile) -> ConfigFile:

@@ -20,7 +20,7 @@ MIGRATE = "online-data-migrations"
 
 def files(resource: NovaConductor, facts: NovaFacts) -> tuple[ConfigFile, ...]:
     """Return the files that a conductor reads."""
-    return (*settings.files(resource, settings.conductor(facts)), programs.CONDUCTOR, programs.given(resource))
+    return (*settings.files(resource, settings.conductor(facts)), programs.CONDUCTOR, programs.given(facts))
 
 
 def manage_files(resource: NovaConductor, facts: NovaFacts) -> tuple[ConfigFile, ...]:

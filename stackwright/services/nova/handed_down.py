@@ -16,6 +16,7 @@ from stackwright.services.nova.parent import (
     ParentFacts,
     asks_api,
     cell_name,
+    database_secret_name,
     ready_cells,
 )
 
@@ -46,7 +47,7 @@ def exports(resource: Nova, facts: ParentFacts) -> Iterator[Export]:
         computes = (("NovaCompute", compute_name(own, compute)) for compute in sorted(said.novaComputeTemplates))
         yield Export(own, content, readers=(("NovaCell", own), *readers, *computes))
         database = database_secret(facts.cell_databases[cell])
-        yield Export(f"{own}-database", database, readers=(*readers, *(whole if cell == CELL0 else ())))
+        yield Export(database_secret_name(own), database, readers=(*readers, *(whole if cell == CELL0 else ())))
         yield from mapping.scripts(cell, resource)
 
 

@@ -12,7 +12,7 @@ from stackwright.kube.plan import Ends, Wait
 from stackwright.services.nova import generic_computes, rows, settings, upgrade
 from stackwright.services.nova.kinds.cell import CELL0
 from stackwright.services.nova.kinds.nova import Nova
-from stackwright.services.nova.parent import DELETE, ParentFacts, cell_name, count_computes, former
+from stackwright.services.nova.parent import DELETE, ParentFacts, cell_name, count_computes, former, removed_cells
 from stackwright.services.nova.programs import FIND_CELL, script
 
 # For how many seconds the services of a new Nova wait for cells after cell0.
@@ -163,9 +163,13 @@ def removal_inputs(cell: str, resource: Nova, facts: ParentFacts) -> JsonObject 
 
 def removals(resource: Nova, facts: ParentFacts) -> Iterator[Wait]:
     """Yield the cells whose removal is not done: nothing of theirs goes before."""
+    serving = removed_cells(resource, facts)
     for cell in former(resource):
         if f"{DELETE}{cell}" not in facts.done:
             message = f"Cell {cell} is removed once it has no hosts and no servers; delete those that it still has"
+            there = facts.former.get(cell)
+            if there is not None and not there.deleting and cell not in serving:
+                message += ". Its database or its broker is gone, so it keeps its images until it is removed"
             # An empty one goes by itself. Of servers and hosts that it still has only their Job knows.
             yield Wait("CellNotEmpty", message, "NovaCellsDeletion", ends=Ends.PERHAPS_BY_USER)
 

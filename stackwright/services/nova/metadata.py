@@ -29,7 +29,7 @@ SNIPPET = "05-nova-metadata.conf"
 def files(resource: NovaMetadata, facts: NovaFacts) -> tuple[ConfigFile, ...]:
     """Return the files that the metadata service reads."""
     said = settings.metadata(facts, of_cell=bool(resource.spec.cellName))
-    return (*settings.files(resource, said), programs.METADATA, programs.cells(resource), programs.given(resource))
+    return (*settings.files(resource, said), programs.METADATA, programs.cells(resource), programs.given(facts))
 
 
 def serve(resource: NovaMetadata) -> str:

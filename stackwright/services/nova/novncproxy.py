@@ -19,7 +19,7 @@ CONSOLES = (5900, 6923)
 
 def files(resource: NovaNoVNCProxy, facts: NovaFacts) -> tuple[ConfigFile, ...]:
     """Return the files that the proxy reads."""
-    return (*settings.files(resource, settings.novncproxy(facts, PORT)), programs.NOVNCPROXY, programs.given(resource))
+    return (*settings.files(resource, settings.novncproxy(facts, PORT)), programs.NOVNCPROXY, programs.given(facts))
 
 
 def endpoints(resource: NovaNoVNCProxy) -> tuple[Endpoint, ...]:

@@ -60,7 +60,7 @@ class ParentFacts(Facts):
     api_database: DatabaseFacts
     messaging: BrokerFacts
     notifications: BrokerFacts | None = None
-    # By the name of the cell.
+    # By the name of the cell, also of one that is removed.
     cell_databases: Mapping[str, DatabaseFacts] = field(default_factory=dict)
     cell_brokers: Mapping[str, BrokerFacts] = field(default_factory=dict)
     # Whether the tables of the API and of cell0 are made.
@@ -86,6 +86,11 @@ class ParentFacts(Facts):
 def cell_name(resource: Nova, cell: str) -> str:
     """Return the name of the NovaCell of a cell."""
     return f"{resource.metadata.name}-{cell}"
+
+
+def database_secret_name(cell: str) -> str:
+    """Return the name of the Secret with the database of a cell; `cell` is the name of its NovaCell."""
+    return f"{cell}-database"
 
 
 def transport(cell: str, resource: Nova) -> str:
@@ -141,3 +146,16 @@ def former(resource: Nova) -> list[str]:
     before = f"{resource.metadata.name}-"
     registered = {name.removeprefix(before) for name in resource.status.registeredCells}
     return sorted((registered | set(resource.status.serviceHosts)) - set(resource.spec.cellTemplates))
+
+
+def removed_cells(resource: Nova, facts: ParentFacts) -> dict[str, NovaCell]:
+    """Return the cells that are removed and still serve: their NovaCell, their database and their broker are there."""
+    return {
+        cell: there
+        for cell, there in sorted(facts.former.items())
+        if there is not None
+        and not there.deleting
+        and f"{DELETE}{cell}" not in facts.done
+        and cell in facts.cell_databases
+        and facts.broker(cell)
+    }

@@ -8,6 +8,7 @@ from stackwright.api.base import JsonObject
 from stackwright.blueprint import serving
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.service import ConfigFile, Told
+from stackwright.services.nova.facts import NovaFacts
 
 # Each cell has several of them, and most of the time they wait.
 REQUESTS = {"cpu": "50m", "memory": "256Mi"}
@@ -136,14 +137,13 @@ def cells(resource: Any) -> ConfigFile:
     return ConfigFile("cells", known, "/etc/nova/cells")
 
 
-def given(resource: Any) -> ConfigFile:
+def given(facts: NovaFacts) -> ConfigFile:
     """Return which logins come from Secrets.
 
     The accounts of databases and brokers are there before their Secrets, whoever wrote these. The password that a
-    parent hands down is not: Keystone gets it when pods are ready with it.
+    Nova hands down is not: Keystone gets it when pods are ready with it.
     """
-    alone = resource.metadata.controller is None
-    return serving.given("nova", ("connection", "transport_url", *(("auth_type",) if alone else ())))
+    return serving.given("nova", ("connection", "transport_url", *(("auth_type",) if facts.identity.by_user else ())))
 
 
 def started(resource: Any, facts: Any) -> JsonObject:

@@ -15,12 +15,20 @@ from pathlib import Path
 
 from stackwright.api.base import JsonObject
 from stackwright.blueprint import oslo
-from stackwright.blueprint.needs import Reported
+from stackwright.blueprint.needs import GivenEarlier, Reported
+from stackwright.blueprint.needs.given import GIVEN_BROKER_ALONE, GIVEN_DATABASE
 from stackwright.blueprint.service import ConfigFile, Job
 from stackwright.services.nova import programs, settings, upgrade
 from stackwright.services.nova.kinds.cell import CELL0, NovaCell, compute_name
 from stackwright.services.nova.kinds.nova import Nova
-from stackwright.services.nova.parent import DELETE, ParentFacts, cell_name, former, has_seen
+from stackwright.services.nova.parent import (
+    DELETE,
+    ParentFacts,
+    cell_name,
+    database_secret_name,
+    former,
+    has_seen,
+)
 
 CLEAN, EMPTY = "clean-", "empty-"
 CONDITION = "NovaServicesCleaned"
@@ -47,7 +55,7 @@ python3 {SCRIPT.destination} empty
 """,
 )
 ENVIRONMENT = {
-    "description": "What the script reads from its environment: HOSTS, CELL_NAME.",
+    "description": "What the script reads from its environment: HOSTS, WITNESSES, CELL_NAME.",
     "type": "object",
     "additionalProperties": {"type": "string"},
 }
@@ -108,6 +116,17 @@ def _hosts(name: str, first: int, count: int) -> Iterator[str]:
     return (f"{binary}/{name}-{number}" for number in range(first, count))
 
 
+def _witnesses(resource: Nova, facts: ParentFacts, cell: str) -> dict[str, str]:
+    """Return hosts that stay, by which the job knows that Nova reads the cell's database; none where all of it goes.
+
+    A cell that is removed may never have had a conductor, and so no row by which Nova could show that it reads it.
+    """
+    if cell not in resource.spec.cellTemplates:
+        return {}
+    staying = (name for name, count in sorted(expected(resource, facts, cell).items()) if count)
+    return {"WITNESSES": " ".join(host for name in staying for host in _hosts(name, 0, 1))}
+
+
 def remembered(resource: Nova, facts: ParentFacts) -> dict[str, dict[str, int]]:
     """Return what the status is to remember: hosts that are too many stay in it until their rows are deleted."""
     found: dict[str, dict[str, int]] = {}
@@ -130,11 +149,14 @@ def has_computes(resource: Nova, facts: ParentFacts, cell: str) -> bool:
 # A cell that is removed, as it is in the cluster.
 
 
-def needs(resource: Nova) -> Iterator[Reported]:
-    """Yield the NovaCells of cells that are removed: nobody says any more what they are to be."""
+def needs(resource: Nova) -> Iterator[Reported | GivenEarlier]:
+    """Yield the NovaCells of cells that are removed, and where they keep their data: nobody says it any more."""
     for cell in former(resource):
         name = cell_name(resource, cell)
-        yield Reported(name="former", key=cell, of=NovaCell, resource=partial(_same, name), read=_itself)
+        named, database = partial(_same, name), partial(_same, database_secret_name(name))
+        yield Reported(name="former", key=cell, of=NovaCell, resource=named, read=_itself)
+        yield GivenEarlier(name="cell_databases", key=cell, of=GIVEN_DATABASE, named=database)
+        yield GivenEarlier(name="cell_brokers", key=cell, of=GIVEN_BROKER_ALONE, named=named)
 
 
 def _same(name: str, _: Nova) -> str:
@@ -186,7 +208,8 @@ def _files(resource: Nova, facts: ParentFacts) -> tuple[ConfigFile, ...]:
 
 
 def _clean_values(cell: str, resource: Nova, facts: ParentFacts) -> JsonObject:
-    return {"environment": {"HOSTS": " ".join(stale(resource, facts, cell))}, "backoffLimit": 1}
+    environment = {"HOSTS": " ".join(stale(resource, facts, cell)), **_witnesses(resource, facts, cell)}
+    return {"environment": environment, "backoffLimit": 1}
 
 
 def _empty_values(cell: str, resource: Nova, facts: ParentFacts) -> JsonObject:

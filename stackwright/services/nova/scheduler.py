@@ -16,7 +16,7 @@ def files(resource: NovaScheduler, facts: NovaFacts) -> tuple[ConfigFile, ...]:
         *settings.files(resource, settings.scheduler(facts)),
         programs.SCHEDULER,
         programs.cells(resource),
-        programs.given(resource),
+        programs.given(facts),
     )
 
 

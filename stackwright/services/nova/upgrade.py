@@ -23,7 +23,16 @@ from stackwright.services.nova.checks import is_metadata_global
 from stackwright.services.nova.kinds.cell import CELL0, NovaCell
 from stackwright.services.nova.kinds.nova import Nova
 from stackwright.services.nova.kinds.services import NovaAPI, NovaMetadata, NovaScheduler
-from stackwright.services.nova.parent import ParentFacts, Run, cell_name, has_seen, ready_cells, scaled_by_hand
+from stackwright.services.nova.parent import (
+    ParentFacts,
+    Run,
+    cell_name,
+    former,
+    has_seen,
+    ready_cells,
+    removed_cells,
+    scaled_by_hand,
+)
 
 CONDITION = "NovaUpgraded"
 SYNC, MIGRATE = "sync-", "migrate-"
@@ -71,7 +80,7 @@ def find_stage(resource: Nova, facts: ParentFacts) -> Stage:
     if not before or (before == target and not resource.status.upgradePhase):
         return Stage("", target)
     images = {**target, **before}
-    cells = ready_cells(resource, facts)
+    cells = _cells(resource, facts)
     if not _was_synced(resource, facts) and not all(f"{SYNC}{cell}" in facts.done for cell in cells):
         return Stage(SYNCING, images)
     for phase, services in ROLLS:
@@ -80,15 +89,25 @@ def find_stage(resource: Nova, facts: ParentFacts) -> Stage:
         images |= {service: target[service] for service in services}
         if not over and not all(_runs(service, images[service], resource, facts) for service in services):
             return Stage(phase, images)
-    # A cell that is not there now has data all the same.
-    if not all(f"{MIGRATE}{cell}" in facts.done for cell in resource.spec.cellTemplates):
+    # A cell that is declared and not there now has data all the same.
+    if not all(f"{MIGRATE}{cell}" in facts.done for cell in {*resource.spec.cellTemplates, *cells}):
         return Stage(MIGRATING, images)
     return Stage("", target)
+
+
+def cell_images(images: Mapping[str, str]) -> JsonObject:
+    """Return what a NovaCell is told of the images of its services."""
+    return {f"{service}ContainerImageURL": images[service] for service in OF_CELLS}
 
 
 def manage_image(resource: Nova, facts: ParentFacts) -> str:
     """Return the image of nova-manage: that of the conductors, which fits the tables."""
     return find_stage(resource, facts).images["conductor"]
+
+
+def _cells(resource: Nova, facts: ParentFacts) -> list[str]:
+    """Return the cells that take part: one that is removed serves until it is empty, which may take weeks."""
+    return [*ready_cells(resource, facts), *removed_cells(resource, facts)]
 
 
 def _was_synced(resource: Nova, facts: ParentFacts) -> bool:
@@ -110,6 +129,7 @@ def _runs(service: str, image: str, resource: Nova, facts: ParentFacts) -> bool:
         found.append(facts.services.get(service))
     if service in OF_CELLS:
         found.extend(facts.cells.get(cell) for cell in ready_cells(resource, facts))
+        found.extend(_read_cell(there) for there in removed_cells(resource, facts).values())
     return all(run is not None and run.has(service, image) for run in found)
 
 
@@ -153,11 +173,7 @@ def _read_cell(cell: NovaCell) -> Run:
 
 def sync_inputs(cell: str, resource: Nova, facts: ParentFacts) -> JsonObject | None:
     """Return which tables are upgraded: those of the API come first, with those of cell0."""
-    if (
-        cell not in ready_cells(resource, facts)
-        or not find_stage(resource, facts).phase
-        or _was_synced(resource, facts)
-    ):
+    if cell not in _cells(resource, facts) or not find_stage(resource, facts).phase or _was_synced(resource, facts):
         return None
     if cell != CELL0 and f"{SYNC}{CELL0}" not in facts.done:
         return None
@@ -214,5 +230,5 @@ FORMS = _jobs("*")
 
 def jobs(resource: Nova) -> tuple[Job[Nova, ParentFacts], ...]:
     """Return the jobs of an upgrade; those of cell0 come first, because the others wait for it."""
-    cells = sorted(resource.spec.cellTemplates, key=lambda cell: (cell != CELL0, cell))
+    cells = sorted((*resource.spec.cellTemplates, *former(resource)), key=lambda cell: (cell != CELL0, cell))
     return tuple(job for cell in cells for job in _jobs(cell))

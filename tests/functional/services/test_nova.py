@@ -23,6 +23,7 @@ from stackwright.services.nova.kinds.external_compute import NovaExternalCompute
 from stackwright.services.nova.kinds.nova import Nova
 from stackwright.services.nova.kinds.services import NovaAPI, NovaConductor, NovaNoVNCProxy
 from stackwright.services.rabbitmq.kinds import RabbitMq
+from stackwright.simulator import Behaviour, Script, Selector
 from tests.functional import neighbours
 from tests.functional.crds.kubectl import Kubectl
 from tests.functional.crds.samples import EXAMPLES, KINDS, documents
@@ -39,6 +40,12 @@ FAKE = {"fake": {"computeDriver": "fake.FakeDriver"}}
 @pytest.fixture
 def case() -> ServiceCase:
     return CASES[0]
+
+
+@pytest.fixture
+def script() -> Script:
+    """A cell that is called busy has servers: its computes are never found empty, so that it is not removed."""
+    return Script((Behaviour(Selector(labels={"app.kubernetes.io/component": "empty-busy"}), runs_for=None),))
 
 
 async def ask(place: Place, **cells: Any) -> None:
@@ -356,6 +363,30 @@ async def test_a_new_image_goes_on_where_its_operator_was_stopped(
             async with place.operated():
                 await eventually(client, Nova, "nova", namespace, is_upgraded)
     course.check()
+
+
+async def test_a_cell_that_is_being_removed_gets_a_new_image_as_all_others_do(standing: Place) -> None:
+    """It serves until its servers are deleted; with the old image for weeks, nobody could upgrade the next time."""
+    client, namespace = standing.client, standing.namespace
+    second = {**SHARED, "messagingBus": {"cluster": "rabbitmq", "vhost": "busy"}, "novaComputeTemplates": FAKE}
+    await standing.put(RabbitMq, "rabbitmq", spec={})
+    await ask(standing, cell1=SHARED, busy=second)
+    await standing.up()
+    await ask(standing, cell1=SHARED)
+    await some(client, Job, namespace, lambda jobs: any("nova-empty-busy-" in job.metadata.name for job in jobs))
+    course = Course(client, namespace)
+    images = {f"{service}ContainerImageURL": IMAGE for service in upgrade.IMAGES}
+    async with course.followed():
+        await standing.ask(cellTemplates={"cell0": {}, "cell1": SHARED}, **images)
+
+        def is_over(nova: Nova) -> bool:
+            return not nova.status.upgradePhase and set(nova.status.images.values()) == {IMAGE}
+
+        await eventually(client, Nova, "nova", namespace, is_over)
+    order = ["nova-sync-busy", "nova-busy-conductor", "nova-busy-fake-compute", "nova-api", "nova-migrate-busy"]
+    assert [name for name in course.got if name in order] == order
+    cell = await client.get(NovaCell, "nova-busy", namespace)
+    assert set(cell.spec.novaComputeTemplates) == {"fake"}
 
 
 async def test_the_account_of_before_goes_when_all_of_a_cell_has_another(standing: Place) -> None:

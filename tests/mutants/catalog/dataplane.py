@@ -367,6 +367,16 @@ MUTANTS = (
         ("tests/unit/blueprint/dataplane/test_host_keys.py::test_ssh_knows_machines_by_names_in_lower_case",),
     ),
     Mutant(
+        "a machine that works is blamed when the time of its run is up",
+        "images/ansible-runner/run_ansible.py",
+        "        if began <= since:",
+        "        if True:",
+        (
+            "tests/unit/local/test_run_ansible.py"
+            "::test_a_machine_that_is_at_work_when_the_time_of_the_run_is_up_has_not_failed",
+        ),
+    ),
+    Mutant(
         "a machine that was broken into speaks for other machines of its run",
         "images/ansible-runner/run_ansible.py",
         '        if event.get("job_id") != number:',

@@ -174,10 +174,37 @@ MUTANTS = (
     ),
     Mutant(
         "a service waits for its own new password to be in Keystone",
-        "stackwright/services/nova/programs.py",
-        "    alone = resource.metadata.controller is None",
-        "    alone = True",
-        ("tests/unit/services/test_nova.py::test_a_password_that_a_parent_hands_down_is_not_asked_about",),
+        "stackwright/blueprint/needs/given_login.py",
+        "            by_user=EXPORTED not in secret.metadata.annotations,",
+        "            by_user=True,",
+        ("tests/unit/services/test_nova.py::test_it_is_a_user_who_gives_the_password_of_a_cell_without_a_nova",),
+    ),
+    Mutant(
+        "an upgrade of Nova leaves out a cell that is being removed",
+        "stackwright/services/nova/upgrade.py",
+        "    return [*ready_cells(resource, facts), *removed_cells(resource, facts)]",
+        "    return ready_cells(resource, facts)",
+        (
+            "tests/unit/services/test_nova_upgrade.py"
+            "::test_the_tables_of_a_cell_that_is_removed_are_upgraded_before_any_pod",
+        ),
+    ),
+    Mutant(
+        "an upgrade of Nova does not wait for the pods of a cell that is being removed",
+        "stackwright/services/nova/upgrade.py",
+        "        found.extend(_read_cell(there) for there in removed_cells(resource, facts).values())\n",
+        "",
+        ("tests/unit/services/test_nova_upgrade.py::test_a_cell_that_is_removed_gets_a_new_image_with_all_others",),
+    ),
+    Mutant(
+        "a row of a conductor that Nova does not list is taken for deleted",
+        "stackwright/services/nova/pod/service_rows.py",
+        "    if witnesses is not None and (missing",
+        "    if False and (missing",
+        (
+            "tests/unit/services/test_nova_rows.py"
+            "::test_conductors_that_a_cell_without_its_database_does_not_list_are_not_taken_for_deleted",
+        ),
     ),
     Mutant(
         "a wrong login in a user's Secret takes good pods away",

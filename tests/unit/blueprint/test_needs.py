@@ -23,6 +23,7 @@ from stackwright.blueprint.needs import (
     Database,
     Each,
     Given,
+    GivenEarlier,
     Messaging,
     Notifications,
     Password,
@@ -34,11 +35,14 @@ from stackwright.blueprint.needs.given import GIVEN_BROKER, GIVEN_DATABASE, brok
 from stackwright.blueprint.needs.need import WantedPassword
 from stackwright.blueprint.network import ANYBODY, BY_OPERATORS
 from stackwright.blueprint.service import Component, Service
+from stackwright.controllers.needs import sight
 from stackwright.kube.builtin import Secret
+from stackwright.kube.resource import Resource
+from stackwright.services.mariadb.kinds import Galera, GaleraSpec
 from stackwright.services.neutron.kinds import NeutronAPI, NeutronAPISpec
 from stackwright.services.placement.kinds import PlacementAPI
 from stackwright.services.rabbitmq.kinds import BrokerExternal, RabbitMq, RabbitMqSpec
-from tests.unit.blueprint.resolving import Leaf, Spec, resolved, secret
+from tests.unit.blueprint.resolving import Leaf, Spec, look_at, resolved, secret
 
 ROOT = Path(__file__).parents[3] / "stackwright"
 NEEDS = "stackwright.blueprint.needs"
@@ -47,6 +51,7 @@ FILES = tuple(path for path in FOLDER.glob("*.py") if path.stem not in ("__init_
 WORDS = tuple(name for name in needs.__all__ if name not in ("Each", "Need", "TYPES"))
 
 DATABASE = DatabaseFacts("db.cloud.svc", 3306, "nova_cell1", "nova_cell1", "hush", "openstack")
+GALERA = Galera(metadata=ObjectMeta(name="openstack"), spec=GaleraSpec(storageClass="local", storageRequest="1G"))
 BROKER = BrokerFacts("rabbit://u:p@bus.cloud.svc:5672/", quorum_queues=True, secret="connections", server="rabbitmq")
 
 
@@ -186,6 +191,24 @@ def test_what_a_given_secret_lacks_is_named_and_nothing_of_it_is_shown(
     assert not found.ready
     assert all(word in found.waits[0].message for word in words)
     assert "hush" not in found.waits[0].message
+
+
+@pytest.mark.parametrize(
+    ("there", "found"),
+    [
+        pytest.param((secret("cell-database", database_secret(DATABASE)), GALERA), DATABASE, id="as-it-was-given"),
+        pytest.param((secret("cell-database", database_secret(DATABASE)),), None, id="its-server-is-gone"),
+        pytest.param((secret("cell-database", {}), GALERA), None, id="empty"),
+        pytest.param((GALERA,), None, id="never-given"),
+    ],
+)
+def test_what_was_given_to_a_child_is_read_as_long_as_it_is_there_and_nothing_waits(
+    there: tuple[Resource, ...], found: DatabaseFacts | None
+) -> None:
+    need = GivenEarlier(name="cells", key="cell", of=GIVEN_DATABASE, named=lambda _: "cell-database")
+    read = resolved(need, *there)
+    assert (read.fact, read.ready, read.waits) == (found, found is not None, ())
+    assert not list(need.used(Leaf(), sight(look_at(*there))))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -113,12 +113,33 @@ def test_a_person_is_asked_to_look_at_what_takes_long() -> None:
     assert "look at its log, and delete it if it hangs" in long.message
 
 
-def test_a_try_that_is_at_work_is_not_cut_for_another_secret() -> None:
-    def reads(secret: str) -> dict[str, Any]:
-        volume = {"name": "config", "secret": {"secretName": secret}}
-        return {"template": {"spec": {"volumes": [volume], "containers": []}}}
+def reads(secret: str) -> dict[str, Any]:
+    volume = {"name": "config", "secret": {"secretName": secret}}
+    return {"template": {"spec": {"volumes": [volume], "containers": []}}}
 
+
+def test_a_try_that_is_at_work_is_not_cut_for_another_secret() -> None:
     before = job("keystone-db-sync-1", "db-sync", failed=1, active=1)
     for ready, deleted in ((0, True), (1, False)):
         present = msgspec.structs.replace(before, spec=reads("old"), status={**before.status, "ready": ready})
         assert failed_jobs.reads_something_else(present, {"spec": reads("new")}) is deleted
+
+
+@pytest.mark.parametrize(
+    ("status", "secret", "told"),
+    [
+        pytest.param({"failed": 1, "ready": 1}, "new", True, id="it-may-hang"),
+        pytest.param({"failed": 1, "ready": 1}, "old", False, id="with-the-present-secret"),
+        pytest.param({"failed": 1, "ready": 0}, "new", False, id="it-goes-now"),
+        pytest.param({"failed": 1, "succeeded": 1}, "new", False, id="it-has-succeeded"),
+        pytest.param({"ready": 1}, "new", False, id="it-has-not-failed"),
+        pytest.param({"failed": 1, "ready": 1, "deleting": True}, "new", False, id="deleted-by-a-hand"),
+    ],
+)
+def test_a_try_with_secrets_of_before_is_told_and_may_have_to_be_deleted(
+    status: dict[str, Any], secret: str, *, told: bool
+) -> None:
+    present = msgspec.structs.replace(job(BEFORE, "db-sync", **status), spec=reads("old"))
+    found = list(failed_jobs.tell_outdated(present, Child(Job, {"spec": reads(secret)}, "DBSyncReady")))
+    assert [(wait.condition, wait.ends) for wait in found] == [("DBSyncReady", Ends.PERHAPS_BY_USER)] * told
+    assert all("the Secrets of before" in wait.message for wait in found)

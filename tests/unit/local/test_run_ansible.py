@@ -279,6 +279,7 @@ def run(*, private_data_dir, event_handler, cancel_callback=None, **_):
         signal.signal(signal.SIGTERM, lambda *_: stopped.set())
     with open(os.path.join(private_data_dir, "events")) as events:
         for event in json.load(events):
+            stopped.wait(event.get("after", 0))
             event_handler({"job_id": int(os.environ["JOB_ID"]), **event})
     if os.environ["STATUS"]:
         stopped.set()
@@ -371,3 +372,25 @@ def test_a_machine_that_kept_ansible_waiting_for_too_long_is_the_one_that_failed
     assert (found["three"].task, found["three"].message) == ("Hang on (hidden)", program.HUNG)
     assert {found[name].message for name in ("one", "two", "five")} == {program.STOPPED}
     assert found["four"].message == "no space"
+
+
+@pytest.mark.parametrize(
+    ("settings", "states"),
+    [
+        pytest.param('{"idle_timeout": 2, "job_timeout": 3}', ("Failed", "Unknown"), id="one-hangs"),
+        pytest.param('{"idle_timeout": 60, "job_timeout": 3}', ("Unknown", "Unknown"), id="none-hangs"),
+        pytest.param("idle_timeout: 1", ("Failed", "Failed"), id="a-limit-that-nobody-knows"),
+    ],
+)
+def test_a_machine_that_is_at_work_when_the_time_of_the_run_is_up_has_not_failed(
+    tmp_path: Path, settings: str, states: tuple[str, ...]
+) -> None:
+    (tmp_path / "env").mkdir()
+    (tmp_path / "env" / "settings").write_text(settings)
+    first = event("runner_on_start", host="one", task="Install packages")
+    second = {**event("runner_on_start", host="two", task="Install packages"), "after": 2.5}
+    log = read_to_the_end(begin(tmp_path, [first, second], status="timeout"))
+    progress = run_log.read_lines(run_log.Progress(), log.splitlines())
+    found = run_log.conclude(progress, ("one", "two"), succeeded=False)
+    assert tuple(host.state for host in found) == states
+    assert [host.message for host in found if host.state == "Unknown"] == [program.STOPPED] * states.count("Unknown")

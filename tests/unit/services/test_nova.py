@@ -7,13 +7,15 @@ import msgspec
 import pytest
 
 from stackwright.api.base import CustomResource, ObjectMeta
-from stackwright.blueprint import configuration, ini, options, refusals, values
+from stackwright.blueprint import configuration, ini, options, refusals, use, values
 from stackwright.blueprint.providers import Sight
-from stackwright.blueprint.service import Service
+from stackwright.blueprint.service import Export, Service
+from stackwright.controllers.needs import sight
 from stackwright.kube.builtin import Secret
 from stackwright.kube.plan import Wait
 from stackwright.kube.resource import OwnerReference
 from stackwright.kube.shapes.child import Child
+from stackwright.services.nova import facts as needs
 from stackwright.services.nova import mapping, programs
 from stackwright.services.nova.cell import CELL
 from stackwright.services.nova.facts import NovaFacts
@@ -23,6 +25,7 @@ from stackwright.services.nova.nova import NOVA
 from stackwright.services.nova.parent import CELL_METADATA, METADATA, ParentFacts
 from stackwright.services.nova.service import SERVICES
 from tests.functional.crds.samples import LEAST
+from tests.unit.blueprint.resolving import look_at, secret
 from tests.unit.services.novas import BY_KIND, CELL0, CELL1, CELL_FACTS, FACTS, PARENT, children_of, made, nobody, nova
 
 LEAVES: list[Service[Any, Any]] = [service for service in SERVICES if service.facts is NovaFacts]
@@ -127,22 +130,33 @@ def test_only_the_conductors_of_cell0_make_the_tables_of_the_api() -> None:
 
 
 @pytest.mark.parametrize("service", LEAVES, ids=lambda service: service.kind.kind.name)
-def test_a_password_that_a_parent_hands_down_is_not_asked_about(service: Service[Any, Any]) -> None:
+def test_a_password_is_asked_about_if_a_user_has_given_it_and_no_nova(service: Service[Any, Any]) -> None:
     resource = made(service.kind.kind.name)
-    owner = OwnerReference(
-        apiVersion=NOVA.kind.kind.api_version, kind=NOVA.kind.kind.name, name="nova", uid="1", controller=True
-    )
-    handed = msgspec.structs.replace(
-        resource, metadata=msgspec.structs.replace(resource.metadata, ownerReferences=(owner,))
-    )
     given = {
-        name: configuration.secret_data(service, each, FACTS)["given"].split()
-        for name, each in {"alone": resource, "handed": handed}.items()
+        by_user: configuration.secret_data(
+            service, resource, replace(FACTS, identity=replace(FACTS.identity, by_user=by_user))
+        )["given"].split()
+        for by_user in (True, False)
     }
     assert given == {
-        "alone": ["auth_type", "connection", "transport_url"],
-        "handed": ["connection", "transport_url"],
+        True: ["auth_type", "connection", "transport_url"],
+        False: ["connection", "transport_url"],
     }
+
+
+@pytest.mark.parametrize("of", ["Nova", "NovaCell", ""])
+def test_it_is_a_user_who_gives_the_password_of_a_cell_without_a_nova(of: str) -> None:
+    """Its services have an owner all the same: what counts is who wrote the Secret."""
+    owner = OwnerReference(apiVersion="nova.openstack.org/v1beta1", kind=of, name="x", uid="1", controller=True)
+    metadata = ObjectMeta(name="x", namespace="openstack", ownerReferences=(owner,) if of else ())
+    resource = msgspec.structs.replace(made("NovaConductor"), metadata=metadata)
+    written = Export(resource.spec.secret, {"ServicePassword": "hush"})
+    by_hand = secret(written.name, dict(written.content))
+    handed_down = msgspec.structs.replace(
+        by_hand, metadata=msgspec.structs.replace(by_hand.metadata, annotations=use.annotations_of(written))
+    )
+    for there, expected in ((by_hand, True), (handed_down, False)):
+        assert needs.LOGIN.resolve(resource, sight(look_at(there))).fact.by_user == expected
 
 
 @pytest.mark.parametrize("program", [programs.SCHEDULER, programs.CONDUCTOR, programs.COMPUTE])

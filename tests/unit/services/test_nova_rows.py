@@ -300,7 +300,9 @@ class Api:
             away = [row for row in self.rows if row["host"] in self.away]
             rows = [dict(row) for row in self.rows if row not in away]
             if float(microversion) >= 2.69:
-                rows.extend({"binary": row["binary"], "host": row["host"], "status": "UNKNOWN"} for row in away)
+                # Nova knows them by their mappings, which others than computes do not have.
+                computes = (row for row in away if row["binary"] == "nova-compute")
+                rows.extend({"binary": row["binary"], "host": row["host"], "status": "UNKNOWN"} for row in computes)
             return Answer(body={"services": rows})
         assert params is not None
         if self.leaving:
@@ -385,3 +387,49 @@ def test_rows_that_nova_cannot_read_are_not_taken_for_deleted() -> None:
     api = Api([row("nova-compute", "a")], away=frozenset("a"))
     with pytest.raises(service_rows.UnreadError):
         service_rows.delete_rows(api, {"nova-compute/a"}, lambda _: None)
+
+
+CONDUCTORS = ("nova-cell1-conductor-0", "nova-cell1-conductor-1")
+
+
+@pytest.mark.parametrize("more", [(), ("nova-cell1-fake-compute-0",)], ids=["nothing-listed", "an-unread-compute"])
+def test_conductors_that_a_cell_without_its_database_does_not_list_are_not_taken_for_deleted(
+    more: tuple[str, ...],
+) -> None:
+    rows = [row("nova-conductor", host) for host in CONDUCTORS]
+    others = [row("nova-compute", host, "up") for host in more]
+    # What Nova reads of other cells is no witness.
+    elsewhere = row("nova-conductor", "nova-cell0-conductor-0", "up")
+    api = Api([*rows, *others, elsewhere], away=frozenset({*CONDUCTORS, *more}))
+    witnesses = [f"{each['binary']}/{each['host']}" for each in (rows[0], *others)]
+    with pytest.raises(service_rows.UnreadError, match="no service of the cell of nova-conductor/nova-cell1-conductor"):
+        service_rows.delete_rows(api, {"nova-conductor/nova-cell1-conductor-1"}, lambda _: None, witnesses)
+    assert len(api.rows) == 3 + len(more)
+
+
+@pytest.mark.parametrize(
+    ("hosts", "witnesses"),
+    [
+        pytest.param((0,), ("nova-conductor/nova-cell1-conductor-0",), id="one-that-stays-is-read"),
+        pytest.param((1,), (), id="those-that-go-are-read"),
+        pytest.param((), None, id="all-of-the-cell-goes"),
+    ],
+)
+def test_a_row_that_is_missing_is_deleted_if_nova_reads_its_cell(
+    hosts: tuple[int, ...], witnesses: tuple[str, ...] | None
+) -> None:
+    api = Api([row("nova-conductor", CONDUCTORS[host]) for host in hosts])
+    gone = {"nova-conductor/nova-cell1-conductor-1", "nova-conductor/nova-cell1-conductor-2"}
+    assert service_rows.delete_rows(api, gone, lambda _: None, witnesses) == ""
+
+
+def test_the_job_is_told_who_stays_of_a_cell_that_stays() -> None:
+    hosts = {"cell1": {"nova-cell1-conductor": 3}, "cell2": {"nova-cell2-conductor": 1, "nova-cell2-fake-compute": 1}}
+    resource = asked(hosts, "cell2")
+    facts = done("empty-cell2", facts=replace(FACTS, former={"cell2": None}))
+    told = {job.name: job.values(resource, facts)["environment"] for job in rows.jobs(resource) if job.values}
+    assert told["clean-cell1"]["WITNESSES"].split() == [
+        "nova-conductor/nova-cell1-conductor-0",
+        "nova-compute/nova-cell1-fake-compute-0",
+    ]
+    assert "WITNESSES" not in told["clean-cell2"]

@@ -1,6 +1,7 @@
 """Runs in a job's pod: deletes the rows of services whose pods are gone, or empties computes before they go.
 
-It touches the hosts that HOSTS names, each as binary/host, and no other. This text runs in Nova's own Python.
+It touches the hosts that HOSTS names, each as binary/host, and no other. WITNESSES names hosts of the same cell that
+stay; it is not set where the whole cell goes. This text runs in Nova's own Python.
 """
 
 import contextlib
@@ -9,6 +10,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Collection
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,8 @@ LOGIN = Path("/etc/nova/login.json")
 # A service counts as up for a minute after its last sign of life; its pod may need a while to end.
 TRIES, PAUSE = 18, 10.0
 GONE, CONFLICT = 404, 409
-# The first microversion that lists computes of a cell whose database does not answer. Others leave them out.
+# The first microversion that lists computes of a cell whose database does not answer. Others leave them out. None lists
+# its conductors and schedulers, nor computes that are not mapped.
 DOWN_CELLS = "2.69"
 REASON = "Its cell is being removed"
 
@@ -44,24 +47,40 @@ def connect() -> Any:
     )
 
 
-def find_rows(api: Any, hosts: Collection[str]) -> list[dict[str, Any]]:
-    """Return the rows of these hosts; give up if Nova cannot read some of them now."""
+def find_rows(api: Any, hosts: Collection[str], witnesses: Collection[str] | None = None) -> list[dict[str, Any]]:
+    """Return the rows of these hosts; give up if Nova cannot read some of them now.
+
+    That one is missing says nothing as long as no row of its cell is read. Without `witnesses` nobody minds: a compute
+    that is not mapped has never had servers, and goes with its cell.
+    """
     answer = api.get("/os-services", microversion=DOWN_CELLS)
     answer.raise_for_status()
-    rows = [row for row in answer.json()["services"] if f"{row['binary']}/{row['host']}" in hosts]
+    listed = [(f"{row['binary']}/{row['host']}", row) for row in answer.json()["services"]]
+    rows = [row for host, row in listed if host in hosts]
     if unread := sorted(row["host"] for row in rows if row["status"] == "UNKNOWN"):
         raise UnreadError(f"Nova cannot read the database of the cell of {', '.join(unread)}; bring it back first")
+    read = {host for host, row in listed if row["status"] != "UNKNOWN"}
+    if witnesses is not None and (missing := sorted(set(hosts) - read)) and read.isdisjoint({*hosts, *witnesses}):
+        raise UnreadError(
+            f"Nova lists no service of the cell of {', '.join(missing)}, so it may not reach the cell's database; "
+            "bring that back, or start a service of the cell"
+        )
     return rows
 
 
-def delete_rows(api: Any, hosts: Collection[str], sleep: Callable[[float], None] = time.sleep) -> str:
+def delete_rows(
+    api: Any,
+    hosts: Collection[str],
+    sleep: Callable[[float], None] = time.sleep,
+    witnesses: Collection[str] | None = None,
+) -> str:
     """Delete the rows of hosts as soon as they are down; return why one of them stays, "" if none does."""
     refused: dict[str, str] = {}
     left: list[str] = []
     for attempt in range(TRIES):
         if attempt:
             sleep(PAUSE)
-        rows = [row for row in find_rows(api, hosts) if row["host"] not in refused]
+        rows = [row for row in find_rows(api, hosts, witnesses) if row["host"] not in refused]
         left = []
         for row in rows:
             if row["state"] != "down":
@@ -118,9 +137,11 @@ def _set(api: Any, row: dict[str, Any], change: dict[str, str]) -> None:
 
 def main() -> None:
     """Do what the command line says to the hosts of the environment."""
-    act = {"delete": delete_rows, "empty": empty_hosts}[sys.argv[1]]
+    staying = os.environ.get("WITNESSES")
+    witnesses = staying.split() if staying is not None else None
+    acts: dict[str, Callable[..., str]] = {"delete": partial(delete_rows, witnesses=witnesses), "empty": empty_hosts}
     try:
-        sentence = act(connect(), frozenset(os.environ["HOSTS"].split()))
+        sentence = acts[sys.argv[1]](connect(), frozenset(os.environ["HOSTS"].split()))
     except UnreadError as error:
         sentence = str(error)
     if sentence:
