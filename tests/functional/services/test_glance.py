@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from stackwright import services
+from stackwright.api.annotations import NOT_NEEDED
 from stackwright.api.keystone import KeystoneService
 from stackwright.api.mariadb import MariaDBDatabase
 from stackwright.controllers import database
@@ -134,6 +135,12 @@ async def pods(place: Place) -> dict[str, set[str]]:
     return found
 
 
+async def may_leave(place: Place, claim: str) -> None:
+    """Say that nobody needs what is on a claim."""
+    body = {"metadata": {"annotations": {NOT_NEEDED: "true"}}}
+    await place.client.patch(PersistentVolumeClaim, claim, place.namespace, body)
+
+
 async def test_the_snippet_of_one_api_rolls_its_pods_and_its_sibling_keeps_the_defaults(standing: Place) -> None:
     apis: dict[str, Any] = {"default": {}, "second": {"type": "single"}}
     await standing.ask(glanceAPIs=apis, keystoneEndpoint="default")
@@ -184,6 +191,7 @@ async def test_an_api_under_another_name_that_does_not_come_up_takes_no_api_away
     said: dict[str, str | None] = {f"{PREFIX}fault": "ProbeFailing", f"{PREFIX}probe": "readiness"}
     await client.patch(Deployment, "glance-second", namespace, {"metadata": {"annotations": said}})
 
+    await may_leave(standing, "glance-first")
     second: dict[str, Any] = {"glanceAPIs": {"second": {"type": "single"}}, "keystoneEndpoint": "second"}
     await standing.ask(**second)
     await some(
@@ -205,6 +213,26 @@ async def test_an_api_under_another_name_that_does_not_come_up_takes_no_api_away
     await client.patch(Deployment, "glance-second", namespace, {"metadata": {"annotations": dict.fromkeys(said)}})
     await standing.up()
     await gone(client, Deployment, "glance-first", namespace)
+
+
+async def test_a_change_that_leaves_images_behind_waits_for_a_word(standing: Place) -> None:
+    client, namespace = standing.client, standing.namespace
+    await standing.ask(glanceAPIs={"first": {"type": "single"}})
+    await standing.up()
+    await standing.ask(glanceAPIs={"second": {"type": "single"}})
+    await standing.told("PersistentVolumeClaim glance-first may have images", "InputReady")
+    assert await client.find(Deployment, "glance-second", namespace) is None
+    assert await client.find(PersistentVolumeClaim, "glance-second", namespace) is None
+    await may_leave(standing, "glance-first")
+    await standing.up()
+    await gone(client, Deployment, "glance-first", namespace)
+    assert not (await client.get(PersistentVolumeClaim, "glance-first", namespace)).deleting
+    # What was accepted once is not asked again.
+    annotations: dict[str, None] = {NOT_NEEDED: None}
+    await client.patch(PersistentVolumeClaim, "glance-first", namespace, {"metadata": {"annotations": annotations}})
+    await standing.ask(glanceAPIs={"second": {"type": "single"}}, dbPurge={"schedule": "2 0 * * *"})
+    await eventually(client, CronJob, "glance-db-purge", namespace, lambda seen: seen.spec["schedule"] == "2 0 * * *")
+    await standing.up()
 
 
 async def test_replicas_that_would_see_different_images_are_refused_until_the_volume_is_for_all(
