@@ -135,6 +135,16 @@ async def pods(place: Place) -> dict[str, set[str]]:
     return found
 
 
+async def named_in_catalog(place: Place) -> set[str]:
+    """Return the Services that Glance's endpoints name, in Keystone and in Glance's own status."""
+    assert place.keystone is not None
+    async with place.keystone.connected():
+        service = next(service for service in await place.keystone.services() if service.type == "image")
+        found = [one.url for one in await place.keystone.endpoints() if one.service_id == service.id]
+    told = (await place.client.get(Glance, "glance", place.namespace)).status.apiEndpoint.values()
+    return {url.removeprefix("http://").partition(".")[0] for url in (*found, *told)}
+
+
 async def may_leave(place: Place, claim: str) -> None:
     """Say that nobody needs what is on a claim."""
     body = {"metadata": {"annotations": {NOT_NEEDED: "true"}}}
@@ -206,6 +216,8 @@ async def test_an_api_under_another_name_that_does_not_come_up_takes_no_api_away
     await eventually(client, CronJob, "glance-db-purge", namespace, lambda seen: seen.spec["schedule"] == "2 0 * * *")
     first = await client.get(Deployment, "glance-first", namespace)
     assert (first.status["readyReplicas"], first.deleting) == (1, False)
+    # Who asks the catalog is sent to what serves.
+    assert await named_in_catalog(standing) == {"glance-first-public", "glance-first-internal"}
     # Its pod would start again.
     assert "first.json" in await standing.decoded("glance-config-data")
     await standing.told("Deployment/glance-first goes once the pods of the others are those of the change")
@@ -213,6 +225,7 @@ async def test_an_api_under_another_name_that_does_not_come_up_takes_no_api_away
     await client.patch(Deployment, "glance-second", namespace, {"metadata": {"annotations": dict.fromkeys(said)}})
     await standing.up()
     await gone(client, Deployment, "glance-first", namespace)
+    assert await named_in_catalog(standing) == {"glance-second-public", "glance-second-internal"}
 
 
 async def test_a_change_that_leaves_images_behind_waits_for_a_word(standing: Place) -> None:
