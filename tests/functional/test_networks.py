@@ -173,7 +173,7 @@ async def test_a_restored_address_outlives_an_ip_set_whose_node_goes(client: Cli
     await client.create(IPSet, {"metadata": owned, "spec": {"networks": BOTH[:1]}})
     await client.delete(OpenStackDataPlaneNode, "node", namespace)
     async with running(Runtime(client, addresses.controllers(), namespace=namespace)):
-        await here.says(IPSet, "ReservationReady", "Reservation restored is left alone: the node that owns", "node")
+        await here.says(IPSet, "ReservationReady", "restored is left alone: OpenStackDataPlaneNode node", "node")
         await client.patch(OpenStackDataPlaneNode, "node", namespace, {"metadata": {"finalizers": None}})
         await gone(client, IPSet, "node", namespace)
         kept = await client.get(Reservation, "restored", namespace)

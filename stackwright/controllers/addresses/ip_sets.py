@@ -12,7 +12,7 @@ import msgspec
 
 from stackwright.api.annotations import PAUSED
 from stackwright.api.base import JsonObject
-from stackwright.api.dataplane import OpenStackDataPlaneNode
+from stackwright.api.dataplane import OpenStackDataPlane, OpenStackDataPlaneNode
 from stackwright.api.network import (
     INPUT_READY,
     RESERVATION_READY,
@@ -36,6 +36,7 @@ from stackwright.blueprint.addresses.allocation import (
     is_told,
     list_held,
 )
+from stackwright.blueprint.addresses.owners import OWNERS, find_missing
 from stackwright.blueprint.addresses.subnets import find_eldest, normalize
 from stackwright.blueprint.refusal import Problem
 from stackwright.controllers.addresses.net_configs import describe
@@ -45,8 +46,8 @@ from stackwright.kube.errors import AlreadyExists, Conflict, NotFound, Retry
 from stackwright.kube.informer import Change
 from stackwright.kube.plan import Ends, Plan, Step, Wait
 from stackwright.kube.predicates import asked_differently
-from stackwright.kube.resource import Key, owner_reference
-from stackwright.kube.shapes.belonging import is_forsaken, refuse_stale
+from stackwright.kube.resource import CustomResource, Key, owner_reference
+from stackwright.kube.shapes.belonging import refuse_stale
 from stackwright.kube.shapes.external import External
 
 # The indexes of Reservations by their addresses, and of those without an owner by whom they are for.
@@ -277,10 +278,14 @@ async def _adopt(orphan: Reservation, ip_set: IPSet, world: World) -> None:
     now = await client.find(IPSet, ip_set.metadata.name, namespace)
     # A machine may have the address, which would be free again.
     refuse_stale(f"Reservation {name}", ip_set, now)
-    if now is None or is_forsaken(now, OpenStackDataPlaneNode, await _find_owners(now, world)):
+    assert now is not None  # noqa: S101  it would have been refused
+    owners = await _find_owners(now, world)
+    missing = find_missing(now, lambda kind: (each for each in owners if type(each) is kind))
+    if missing is not None:
         message = (
-            f"Reservation {name} is left alone: the node that owns IPSet {ip_set.metadata.name} is gone, or another "
-            "one by now, so Kubernetes deletes the IPSet; the next one takes the Reservation over"
+            f"Reservation {name} is left alone: {missing.kind} {missing.name}, to which IPSet {ip_set.metadata.name} "
+            "belongs, is gone, or another one by now, so Kubernetes deletes the IPSet; the next one takes the "
+            "Reservation over"
         )
         raise Retry(message, reason="Replacing")
     if not is_told(orphan, now):
@@ -295,12 +300,15 @@ async def _adopt(orphan: Reservation, ip_set: IPSet, world: World) -> None:
             world.met[name] = there
 
 
-async def _find_owners(ip_set: IPSet, world: World) -> tuple[OpenStackDataPlaneNode, ...]:
-    """Return the nodes of the server that are called like owners of an IPSet."""
-    client, kind = world.context.client, OpenStackDataPlaneNode
-    names = [owner.name for owner in ip_set.metadata.ownerReferences if owner.kind == kind.kind.name]
-    found = [await client.find(kind, name, ip_set.metadata.namespace) for name in names]
-    return tuple(each for each in found if each is not None)
+async def _find_owners(resource: CustomResource, world: World) -> tuple[CustomResource, ...]:
+    """Return what the server has under the names of the owners of a resource, and of their owners."""
+    kind, client = OWNERS.get(type(resource)), world.context.client
+    if kind is None:
+        return ()
+    names = [owner.name for owner in resource.metadata.ownerReferences if owner.kind == kind.kind.name]
+    found = [await client.find(kind, name, resource.metadata.namespace) for name in names]
+    there = [each for each in found if each is not None]
+    return (*there, *[above for each in there for above in await _find_owners(each, world)])
 
 
 async def _release(surplus: Reservation, ip_set: IPSet, world: World) -> None:
@@ -350,4 +358,5 @@ def controller() -> Controller:
             *(interests.watch(kind, _freed) for kind in (IPSet, OpenStackDataPlaneNode)),
         ),
     )
-    return forgetting(found, interests.forget)
+    # Who owns the nodes that own IPSets.
+    return forgetting(replace(found, reads=(OpenStackDataPlane,)), interests.forget)
