@@ -5,7 +5,6 @@ is given twice, however stale the caches are and however many operators run.
 """
 
 import contextlib
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 import msgspec
@@ -36,6 +35,7 @@ from stackwright.blueprint.addresses.allocation import (
     is_told,
     list_held,
 )
+from stackwright.blueprint.addresses.asking import list_asked, list_kept_back
 from stackwright.blueprint.addresses.owners import OWNERS, find_missing
 from stackwright.blueprint.addresses.subnets import find_eldest, normalize
 from stackwright.blueprint.refusal import Problem
@@ -141,7 +141,8 @@ async def observe(ip_set: IPSet, world: World) -> Seen:
             return _refuse_networks(net_config, wrong)
         taken, nodes = _find_taken(ip_set, look, world), _find_other_nodes(ip_set, look)
         reached = frozenset(normalize(node.spec.ansibleHost) for node in nodes)
-        around = replace(around, taken=taken, reached=reached, asked=_find_asked(ip_set, nodes, look))
+        others = (each for each in look.all(IPSet) if each.key != ip_set.key)
+        around = replace(around, taken=taken, reached=reached, asked=list_asked(others, nodes, net_config.spec))
     return Seen(around)
 
 
@@ -202,17 +203,6 @@ def _find_taken(ip_set: IPSet, look: Looker, world: World) -> dict[str, str]:
 def _find_other_nodes(ip_set: IPSet, look: Looker) -> list[OpenStackDataPlaneNode]:
     """Return the nodes that an IPSet is not of. An IPSet is named after its node."""
     return [node for node in look.all(OpenStackDataPlaneNode) if node.metadata.name != ip_set.metadata.name]
-
-
-def _find_asked(ip_set: IPSet, nodes: Iterable[OpenStackDataPlaneNode], look: Looker) -> frozenset[str]:
-    """Return the addresses that others ask for by themselves; the IPSet of a node may not be there yet."""
-    asking: list[IPSet | OpenStackDataPlaneNode] = [each for each in look.all(IPSet) if each.key != ip_set.key]
-    return frozenset(address for each in (*asking, *nodes) for address in _list_fixed(each))
-
-
-def _list_fixed(asking: IPSet | OpenStackDataPlaneNode) -> Iterator[str]:
-    networks = asking.spec.networks if isinstance(asking, IPSet) else asking.spec.node.networks
-    return (normalize(network.fixedIP) for network in networks if network.fixedIP)
 
 
 def decide(ip_set: IPSet, seen: Seen) -> Plan:
@@ -332,14 +322,11 @@ def _went(change: Change[Reservation]) -> bool:
 def _freed(change: Change[IPSet | OpenStackDataPlaneNode]) -> bool:
     """Return whether somebody went, or lets go of an address: it may be the one that is missing.
 
-    A node does so if its machine is somewhere else by now, and whoever asks for another fixedIP.
+    A node does so if its machine is somewhere else by now, and whoever asks for another fixedIP or got another address.
     """
     if change.old is None or change.new is None:
         return change.new is None
-    before, after = (
-        {*_list_fixed(each), *([each.spec.ansibleHost] if isinstance(each, OpenStackDataPlaneNode) else ())}
-        for each in (change.old, change.new)
-    )
+    before, after = map(list_kept_back, (change.old, change.new))
     return not before <= after
 
 
