@@ -5,6 +5,7 @@ is given twice, however stale the caches are and however many operators run.
 """
 
 import contextlib
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 import msgspec
@@ -41,7 +42,7 @@ from stackwright.blueprint.addresses.subnets import find_eldest, normalize
 from stackwright.blueprint.refusal import Problem
 from stackwright.controllers.addresses.net_configs import describe
 from stackwright.controllers.looks import Interests, Looker, forgetting
-from stackwright.kube.controller import Context, Controller
+from stackwright.kube.controller import Context, Controller, Watch
 from stackwright.kube.errors import AlreadyExists, Conflict, NotFound, Retry
 from stackwright.kube.informer import Change
 from stackwright.kube.plan import Ends, Plan, Step, Wait
@@ -213,7 +214,10 @@ def decide(ip_set: IPSet, seen: Seen) -> Plan:
         *(_reserve(ip_set, wanted) for wanted in allocation.wanted),
         *(Release(each, ip_set, reason="Releasing", condition=RESERVATION_READY) for each in allocation.surplus),
     )
-    return Plan(steps=steps, waits=(*seen.waits, *allocation.waits))
+    waits = (*seen.waits, *allocation.waits)
+    # What the condition said before of a Reservation that is gone is not true any more.
+    done = () if steps or waits else (RESERVATION_READY,)
+    return Plan(steps, waits, done, allocation.cautions)
 
 
 def _reserve(ip_set: IPSet, wanted: Wanted) -> Reserve:
@@ -319,6 +323,12 @@ def _went(change: Change[Reservation]) -> bool:
     return change.new is None
 
 
+def _find_holder(reservation: Reservation) -> Iterable[Key]:
+    """Return the IPSet that a Reservation without an owner is for: somebody restored it, or takes it away."""
+    orphaned = reservation.metadata.controller is None
+    return (Key(reservation.metadata.namespace, holder_of(reservation)),) if orphaned else ()
+
+
 def _freed(change: Change[IPSet | OpenStackDataPlaneNode]) -> bool:
     """Return whether somebody went, or lets go of an address: it may be the one that is missing.
 
@@ -342,6 +352,7 @@ def controller() -> Controller:
         watches=(
             interests.watch(NetConfig, asked_differently),
             interests.watch(Reservation, _went),
+            Watch(Reservation, to=_find_holder),
             *(interests.watch(kind, _freed) for kind in (IPSet, OpenStackDataPlaneNode)),
         ),
     )
