@@ -8,6 +8,8 @@ MACHINE_LOST = "openstack.org/machine-lost"
 RELEASE_OWNER = "openstack.org/release-owner"
 # Accepts that deleted Secrets are created again: the words that the condition named, separated by commas.
 ACCEPT_LOSS = "openstack.org/accept-loss"
+# On a claim that a service keeps: "true" says that nobody needs what is on it, so that the service may leave it.
+NOT_NEEDED = "openstack.org/not-needed"
 
 # On a node, before the name of a kind: the playbook and the roles of Ansible that its operator runs there.
 DEPLOYED_BY = "dataplane.openstack.org/deployed-by-"

@@ -14,6 +14,8 @@ from stackwright.blueprint.service import Component, ConfigFile, Job, Schedule, 
 
 # What may be a key of a Secret, and is not hidden or a directory.
 _FILE_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
+# How the files are called that are generated, and those with snippets: one of that name would take the place of ours.
+_SNIPPET_NAME = re.compile(r"0[1-5]-.*\.conf")
 
 C = TypeVar("C", bound=CustomResource)
 F = TypeVar("F", bound=Facts)
@@ -78,9 +80,11 @@ def problems(service: Service[C, F], resource: C) -> Iterable[tuple[str, str]]:
 
 def file_problem(name: str) -> str:
     """Return why a file next to ours cannot have a name; "" if it can."""
-    if _FILE_NAME.fullmatch(name):
-        return ""
-    return "is not a file name; use letters, digits, dots, dashes and underscores, and no directories"
+    if not _FILE_NAME.fullmatch(name):
+        return "is not a file name; use letters, digits, dots, dashes and underscores, and no directories"
+    if _SNIPPET_NAME.fullmatch(name):
+        return "is called like a file that is generated, and would replace it; set customServiceConfig, or rename it"
+    return ""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,6 @@ from stackwright.api import paths
 from stackwright.api.controlplane import OpenStackControlPlane
 from stackwright.blueprint import name_lengths, ranges, refusal, refusals, without_effect
 from stackwright.blueprint.dataplane import name_lengths as machine_names
-from stackwright.blueprint.look import Look
 from stackwright.blueprint.refusal import Problem
 from stackwright.controllers import ownership
 from stackwright.controllers.controlplane.resolution import Instance, resolve
@@ -85,7 +84,7 @@ def _ignored(asked: _Asked) -> Iterator[Problem]:
 def _advice(resource: CustomResource, known: Known, beside: tuple[CustomResource, ...]) -> Iterator[Problem]:
     """Yield the values that are taken and of which their author should know something; `beside` comes with it."""
     blueprint = services.blueprint_of(type(resource))
-    there = _look(resource, known)
+    there = _Look(resource, known)
 
     def look(kind: type[R], name: str, *, namespace: str = "") -> R | None:
         new = (item for item in beside if isinstance(item, kind) and item.metadata.name == name)
@@ -98,7 +97,7 @@ def _advice(resource: CustomResource, known: Known, beside: tuple[CustomResource
 def _of(resource: CustomResource, known: Known) -> Iterator[Problem]:
     blueprint = services.blueprint_of(type(resource))
     if blueprint is not None:
-        yield from refusals.of_service(blueprint, resource, _look(resource, known))
+        yield from refusals.of_service(blueprint, resource, _Look(resource, known))
 
 
 def _ports(new: CustomResource, made: tuple[_Asked, ...], known: Known) -> Iterator[Problem]:
@@ -119,17 +118,26 @@ def _ports(new: CustomResource, made: tuple[_Asked, ...], known: Known) -> Itera
             yield each.place(error.field), error.message
 
 
-def _look(resource: CustomResource, known: Known) -> Look:
-    """Return a look into the caches. A StorageClass may come later: what waits for it says so."""
+@dataclass(frozen=True)
+class _Look:
+    """Looks into the caches for a resource that is written. A StorageClass may come later: what waits says so."""
 
-    def look(kind: type[R], name: str, *, namespace: str = "") -> R | None:
+    resource: CustomResource
+    known: Known
+
+    def __call__(self, kind: type[R], name: str, *, namespace: str = "") -> R | None:
+        """Return an object; None if there is none."""
         if kind is StorageClass:
             found: Resource = StorageClass(metadata=ObjectMeta(name=name))
             return found if isinstance(found, kind) else None
-        there = known(kind, (namespace or resource.metadata.namespace) if kind.kind.namespaced else "")
-        return next((item for item in there if item.metadata.name == name), None)
+        return next((item for item in self._list(kind, namespace) if item.metadata.name == name), None)
 
-    return look
+    def of_kind(self, kind: type[R]) -> list[R]:
+        """Return all objects of a kind in the resource's own namespace."""
+        return self._list(kind, "")
+
+    def _list(self, kind: type[R], namespace: str) -> list[R]:
+        return self.known(kind, (namespace or self.resource.metadata.namespace) if kind.kind.namespaced else "")
 
 
 def _imagine_resource(instance: Instance, namespace: str) -> CustomResource | None:

@@ -68,10 +68,11 @@ def declared(resource: CustomResource, condition: str) -> str:
 
 
 def findings_of(plan: Plan, resource: Resource) -> tuple[Finding, ...]:
-    """Return what a plan says about conditions: what is still to do or to wait for, and what is done."""
+    """Return what a plan says about conditions: what is still to do or to wait for, what holds and how."""
     return (
         *(of_wait(wait, resource) for wait in plan.waits),
         *(Finding(step.condition, "False", step.reason, step.message, "Info") for step in plan.steps),
+        *(Finding(each.condition, "True", each.reason, each.message, "Warning") for each in plan.cautions),
         *(Finding(name, "True", READY, "") for name in plan.done),
     )
 

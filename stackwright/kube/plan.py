@@ -47,13 +47,23 @@ class Wait:
 
 
 @dataclass(frozen=True)
+class Caution:
+    """Something that a user should look at although the condition holds: it says so, and an event warns once."""
+
+    reason: str
+    message: str
+    condition: str
+
+
+@dataclass(frozen=True)
 class Plan:
     """What brings a resource closer to its spec; an empty plan means that it is there.
 
     Steps of one plan do not depend on each other and run at once. `done` names conditions that hold although
-    one that is declared before them does not.
+    one that is declared before them does not, or that have nothing to say any more.
     """
 
     steps: tuple[Step, ...] = ()
     waits: tuple[Wait, ...] = ()
     done: tuple[str, ...] = ()
+    cautions: tuple[Caution, ...] = ()

@@ -9,8 +9,8 @@ from stackwright.api.dataplane import OpenStackDataPlaneNode
 from stackwright.api.network import DNSData, IPSet, NetConfig, Reservation
 from stackwright.blueprint.dataplane.inventory import read_hosts
 from stackwright.controllers import addresses
-from stackwright.kube import status_writers
-from stackwright.kube.builtin import ConfigMap
+from stackwright.kube import conditions, status_writers
+from stackwright.kube.builtin import ConfigMap, Event
 from stackwright.kube.client import Client
 from stackwright.kube.controller import Controller
 from stackwright.kube.resource import owner_reference
@@ -173,7 +173,7 @@ async def test_a_restored_address_outlives_an_ip_set_whose_node_goes(client: Cli
     await client.create(IPSet, {"metadata": owned, "spec": {"networks": BOTH[:1]}})
     await client.delete(OpenStackDataPlaneNode, "node", namespace)
     async with running(Runtime(client, addresses.controllers(), namespace=namespace)):
-        await here.says(IPSet, "ReservationReady", "Reservation restored is left alone: the node that owns", "node")
+        await here.says(IPSet, "ReservationReady", "restored is left alone: OpenStackDataPlaneNode node", "node")
         await client.patch(OpenStackDataPlaneNode, "node", namespace, {"metadata": {"finalizers": None}})
         await gone(client, IPSet, "node", namespace)
         kept = await client.get(Reservation, "restored", namespace)
@@ -203,6 +203,31 @@ async def test_a_restored_address_is_not_released_for_one_that_was_taken(client:
         await gone(client, Reservation, "ctlplane-192-168-122-100", namespace)
         kept = await client.get(Reservation, "restored", namespace)
         assert [owner.uid for owner in kept.metadata.ownerReferences] == [node.metadata.uid]
+
+
+async def test_an_address_that_is_restored_beside_another_one_is_told(client: Client, namespace: str) -> None:
+    here = Cloud(client, namespace)
+    await here.put(NetConfig, "netconfig", spec={"networks": [CTLPLANE, INTERNAL]})
+    await here.put(IPSet, "node", spec={"networks": BOTH[:1]})
+
+    def said(ip_set: IPSet, reason: str) -> bool:
+        found = conditions.find(ip_set.status.conditions, "ReservationReady")
+        return found is not None and (found.status, found.reason) == ("True", reason)
+
+    async with running(Runtime(client, addresses.controllers(), namespace=namespace)):
+        assert told([await here.ready(IPSet, "node")]) == ["192.168.122.100"]
+        entry = {"network": "ctlplane", "subnet": "subnet1", "address": "192.168.122.77"}
+        spec = {"ipSetRef": {"name": "node"}, "reservation": {"ctlplane": entry}}
+        await here.put(Reservation, "restored", spec=spec)
+        warned = await eventually(client, IPSet, "node", namespace, lambda seen: said(seen, "AddressBeside"))
+        assert (told([warned]), conditions.is_true(warned.status.conditions)) == (["192.168.122.100"], True)
+        events = await some(
+            client, Event, namespace, lambda found: any(each.reason == "AddressBeside" for each in found)
+        )
+        assert [each.type for each in events if each.reason == "AddressBeside"] == ["Warning"]
+        await client.delete(Reservation, "restored", namespace)
+        ended = await eventually(client, IPSet, "node", namespace, lambda seen: said(seen, "Ready"))
+        assert "192.168.122.77" not in str(ended.status.conditions)
 
 
 async def test_an_address_that_somebody_asks_for_is_not_given_to_others(client: Client, namespace: str) -> None:

@@ -21,7 +21,7 @@ from stackwright.api.network import (
     service_network,
 )
 from stackwright.blueprint.addresses.subnets import Address, Place, find_place, normalize, parse_address
-from stackwright.kube.plan import Ends, Wait
+from stackwright.kube.plan import Caution, Ends, Wait
 from stackwright.kube.resource import owner_reference
 
 # How many seconds later the cache has a status that a pass wrote at its end.
@@ -62,7 +62,8 @@ class Allocation:
 
     `surplus` are Reservations that it has beside another one in the same network: an operator that took over before its
     caches were complete did not know of the first. They are released once `is_settled`. `adopted` are those without an
-    owner that count for good: people wrote them, as after a restore. What has no owner is never released.
+    owner that count for good: people wrote them, as after a restore. What has no owner is never released. `cautions`
+    name those that do not count.
     """
 
     kept: tuple[tuple[IPSetNetwork, Place, Held], ...] = ()
@@ -70,6 +71,7 @@ class Allocation:
     waits: tuple[Wait, ...] = ()
     surplus: tuple[Reservation, ...] = ()
     adopted: tuple[Reservation, ...] = ()
+    cautions: tuple[Caution, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -138,7 +140,21 @@ def allocate(ip_set: IPSet, around: Around) -> Allocation:
     counted = {held.reservation: orphans[held.reservation] for _, _, held in kept if held.reservation in orphans}
     waits += (_await_telling(each) for each in counted.values() if not is_told(each, ip_set))
     adopted = tuple(each for each in counted.values() if is_told(each, ip_set))
-    return Allocation(tuple(kept), tuple(wanted), tuple(waits), surplus, adopted)
+    cautions = tuple(_find_beside(orphans.values(), mine))
+    return Allocation(tuple(kept), tuple(wanted), tuple(waits), surplus, adopted, cautions)
+
+
+def _find_beside(orphans: Iterable[Reservation], mine: Mapping[str, Held]) -> Iterator[Caution]:
+    """Yield the Reservations without an owner beside one that counts: which the machine has, only a person knows."""
+    for held in sorted(list_held(orphans), key=lambda each: each.reservation):
+        counts = mine[held.network.lower()]
+        if counts.reservation != held.reservation:
+            message = (
+                f"{counts.address} is the address in network {held.network}, and Reservation {held.reservation}, which "
+                f"has no owner, keeps {held.address} for this IPSet; delete the one that the machine does not have: "
+                "that Reservation, or the IPSet, so that the next one of its name takes the other address"
+            )
+            yield Caution("AddressBeside", message, RESERVATION_READY)
 
 
 def _await_telling(orphan: Reservation) -> Wait:

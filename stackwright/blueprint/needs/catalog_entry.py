@@ -16,11 +16,12 @@ from stackwright.blueprint.interfaces import INTERNAL, PUBLIC
 from stackwright.blueprint.name_folding import fold_name
 from stackwright.blueprint.needs.api import ApiServer
 from stackwright.blueprint.needs.login import IDENTITY, IdentityFacts, IdentityServer
-from stackwright.blueprint.needs.need import Need, Provision, Resolved
+from stackwright.blueprint.needs.need import F, Need, Provision, Resolved
 from stackwright.blueprint.needs.password import key_of
 from stackwright.blueprint.providers import Sight
 from stackwright.kube.builtin import Secret
 from stackwright.kube.conditions import REQUESTED, Finding
+from stackwright.kube.plan import Wait
 from stackwright.kube.shapes.child import Child, child
 
 # The chart's own job that makes user, service and endpoints.
@@ -108,6 +109,33 @@ class CatalogEntry(Need):
         spec = KeystoneEndpointSpec(serviceName=name, endpoints=urls, keystoneInstance=self.provided_by(resource))
         endpoint = KeystoneEndpoint(metadata=ObjectMeta(name=name), spec=spec)
         return Resolved(ready=True, children=(child(endpoint, condition=self.listed),))
+
+    def announce(self, resource: Any, facts: F, lacking: tuple[str, ...], sight: Sight) -> tuple[F, Resolved]:
+        """Return the facts with the former endpoints until the API serves; then wait until the catalog names it."""
+        wanted, told = facts.endpoints, self.offer(resource).urls
+        if wanted is None:
+            return facts, Resolved(ready=True)
+        # A status that names only some of the interfaces takes none out of the catalog.
+        former = Endpoints(**{name: told[name] for name in wanted.by_interface if name in told})
+        if lacking and former != wanted and former.by_interface.keys() == wanted.by_interface.keys():
+            message = f"The catalog names {former.public} until there is a pod that is ready of: {', '.join(lacking)}"
+            finding = Finding(self.listed, "False", "Waiting", message, "Info")
+            return replace(facts, endpoints=former), Resolved(ready=True, findings=(finding,))
+        # Otherwise the pods of the former API are held back by those that do not come up, and need no other wait.
+        if lacking or not self._is_behind(resource, wanted, sight):
+            return facts, Resolved(ready=True)
+        message = f"The catalog does not name {wanted.public} yet; what it names stays until then"
+        return facts, Resolved(ready=True, waits=(Wait("CatalogFollows", message, self.listed),))
+
+    def _is_behind(self, resource: Any, wanted: Endpoints, sight: Sight) -> bool:
+        """Return whether the catalog names other URLs, and will follow: not if somebody else says what it names."""
+        name = resource.metadata.name
+        present = sight(KeystoneEndpoint, name)
+        named = {each.interface: each.url for each in present.status.endpoints} if present is not None else {}
+        label = f"{KeystoneEndpoint.kind.name}/{name}"
+        is_set = any(entry.resource == label for entry in resource.status.overridden)
+        differs = any(named.get(interface, url) != url for interface, url in self._urls(wanted).items())
+        return differs and not is_set
 
     def _unserved(self, resource: Any) -> tuple[Finding, ...]:
         """Return what keeps a service from being ready whose child does not say yet where it serves.

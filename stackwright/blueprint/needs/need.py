@@ -27,6 +27,7 @@ MAKE = frozenset({"create", "patch"})
 KEEP = MAKE | {"delete"}
 
 R = TypeVar("R", bound=Resource)
+F = TypeVar("F", bound=Facts)
 
 Places = tuple[tuple[str, int], ...]
 
@@ -192,6 +193,13 @@ class Need(ABC):
     def complete(self, resource: Any, facts: Facts, sight: Sight) -> Resolved:
         """Return what it asks for once all facts are known."""
         return Resolved(ready=True)
+
+    def announce(self, resource: Any, facts: F, lacking: tuple[str, ...], sight: Sight) -> tuple[F, Resolved]:
+        """Return the facts as others are to learn of them now, of a service with several APIs, and what to wait for.
+
+        `lacking` are components of the API that is listed, which have no pod that is ready.
+        """
+        return facts, Resolved(ready=True)
 
     def confirm(self, resource: Any, sight: Sight) -> Iterable[Child]:
         """Yield what it asks for, in place of what it did before, once pods are ready with what it came to."""

@@ -2,16 +2,15 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from stackwright.api.dataplane import OpenStackDataPlaneNode
 from stackwright.api.network import DNSData, IPSet, NetConfig, Reservation
 from stackwright.blueprint.addresses import names, refusals
 from stackwright.blueprint.addresses.allocation import is_mine, list_held
+from stackwright.blueprint.addresses.owners import find_missing
 from stackwright.blueprint.addresses.subnets import elder_first, find_eldest
 from stackwright.blueprint.refusal import Problem
 from stackwright.controllers.surroundings import Known
 from stackwright.kube.admission.checks import FieldError, Objections
 from stackwright.kube.resource import CustomResource
-from stackwright.kube.shapes.belonging import is_forsaken
 
 # How many IPSets are named that hold a NetConfig.
 NAMED = 3
@@ -38,7 +37,7 @@ def _check_ip_set(old: CustomResource | None, new: CustomResource, known: Known)
     if new.deleting:
         return Objections()
     namespace = new.metadata.namespace
-    warnings = tuple(_find_forsaken(old, new, OpenStackDataPlaneNode, known))
+    warnings = tuple(_find_forsaken(old, new, known))
     there = known(Reservation, namespace)
     held = list_held(each for each in there if is_mine(each, new))
     changed = tuple(refusals.of_ip_set_changed(old, new, held)) if isinstance(old, IPSet) and old is not new else ()
@@ -63,24 +62,22 @@ def _check_reservation(old: CustomResource | None, new: CustomResource, known: K
     others = (each for each in known(Reservation, new.metadata.namespace) if each.key != new.key)
     taken = {held.address: held for held in list_held(others) if held.address}
     problems = refusals.of_reservation(new.spec, taken)
-    return Objections(tuple(_errors(problems)), tuple(_find_forsaken(old, new, IPSet, known)))
+    return Objections(tuple(_errors(problems)), tuple(_find_forsaken(old, new, known)))
 
 
-def _find_forsaken(
-    old: CustomResource | None, new: CustomResource, kind: type[CustomResource], known: Known
-) -> Iterator[str]:
-    """Yield a warning about a resource that Kubernetes deletes at once, because its owner is not there.
+def _find_forsaken(old: CustomResource | None, new: CustomResource, known: Known) -> Iterator[str]:
+    """Yield a warning about a resource that Kubernetes deletes at once, because an owner is not there.
 
     Tools that restore a backup write owners as they were. What the operators write has an owner that is there.
     """
-    owners = new.metadata.ownerReferences
-    if old is not None and old.metadata.ownerReferences == owners:
+    if old is not None and old.metadata.ownerReferences == new.metadata.ownerReferences:
         return
-    if is_forsaken(new, kind, known(kind, new.metadata.namespace)):
+    missing = find_missing(new, lambda kind: known(kind, new.metadata.namespace))
+    if missing is not None:
         yield (
-            f"metadata.ownerReferences: {owners[0].kind} {owners[0].name} with uid {owners[0].uid} is not there, so "
+            f"metadata.ownerReferences: {missing.kind} {missing.name} with uid {missing.uid} is not there, so "
             f"Kubernetes deletes this {new.kind.name}, and its addresses are given to others; leave ownerReferences "
-            "out when you restore a backup, the operator sets them again"
+            "out of all that you restore from a backup, the operator sets them again"
         )
 
 

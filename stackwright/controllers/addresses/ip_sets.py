@@ -5,14 +5,14 @@ is given twice, however stale the caches are and however many operators run.
 """
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 import msgspec
 
 from stackwright.api.annotations import PAUSED
 from stackwright.api.base import JsonObject
-from stackwright.api.dataplane import OpenStackDataPlaneNode
+from stackwright.api.dataplane import OpenStackDataPlane, OpenStackDataPlaneNode
 from stackwright.api.network import (
     INPUT_READY,
     RESERVATION_READY,
@@ -36,17 +36,19 @@ from stackwright.blueprint.addresses.allocation import (
     is_told,
     list_held,
 )
+from stackwright.blueprint.addresses.asking import list_asked, list_kept_back
+from stackwright.blueprint.addresses.owners import OWNERS, find_missing
 from stackwright.blueprint.addresses.subnets import find_eldest, normalize
 from stackwright.blueprint.refusal import Problem
 from stackwright.controllers.addresses.net_configs import describe
 from stackwright.controllers.looks import Interests, Looker, forgetting
-from stackwright.kube.controller import Context, Controller
+from stackwright.kube.controller import Context, Controller, Watch
 from stackwright.kube.errors import AlreadyExists, Conflict, NotFound, Retry
 from stackwright.kube.informer import Change
 from stackwright.kube.plan import Ends, Plan, Step, Wait
 from stackwright.kube.predicates import asked_differently
-from stackwright.kube.resource import Key, owner_reference
-from stackwright.kube.shapes.belonging import is_forsaken, refuse_stale
+from stackwright.kube.resource import CustomResource, Key, owner_reference
+from stackwright.kube.shapes.belonging import refuse_stale
 from stackwright.kube.shapes.external import External
 
 # The indexes of Reservations by their addresses, and of those without an owner by whom they are for.
@@ -140,7 +142,8 @@ async def observe(ip_set: IPSet, world: World) -> Seen:
             return _refuse_networks(net_config, wrong)
         taken, nodes = _find_taken(ip_set, look, world), _find_other_nodes(ip_set, look)
         reached = frozenset(normalize(node.spec.ansibleHost) for node in nodes)
-        around = replace(around, taken=taken, reached=reached, asked=_find_asked(ip_set, nodes, look))
+        others = (each for each in look.all(IPSet) if each.key != ip_set.key)
+        around = replace(around, taken=taken, reached=reached, asked=list_asked(others, nodes, net_config.spec))
     return Seen(around)
 
 
@@ -203,17 +206,6 @@ def _find_other_nodes(ip_set: IPSet, look: Looker) -> list[OpenStackDataPlaneNod
     return [node for node in look.all(OpenStackDataPlaneNode) if node.metadata.name != ip_set.metadata.name]
 
 
-def _find_asked(ip_set: IPSet, nodes: Iterable[OpenStackDataPlaneNode], look: Looker) -> frozenset[str]:
-    """Return the addresses that others ask for by themselves; the IPSet of a node may not be there yet."""
-    asking: list[IPSet | OpenStackDataPlaneNode] = [each for each in look.all(IPSet) if each.key != ip_set.key]
-    return frozenset(address for each in (*asking, *nodes) for address in _list_fixed(each))
-
-
-def _list_fixed(asking: IPSet | OpenStackDataPlaneNode) -> Iterator[str]:
-    networks = asking.spec.networks if isinstance(asking, IPSet) else asking.spec.node.networks
-    return (normalize(network.fixedIP) for network in networks if network.fixedIP)
-
-
 def decide(ip_set: IPSet, seen: Seen) -> Plan:
     """Return which addresses to take, and why one is missing."""
     allocation = seen.allocate(ip_set)
@@ -222,7 +214,10 @@ def decide(ip_set: IPSet, seen: Seen) -> Plan:
         *(_reserve(ip_set, wanted) for wanted in allocation.wanted),
         *(Release(each, ip_set, reason="Releasing", condition=RESERVATION_READY) for each in allocation.surplus),
     )
-    return Plan(steps=steps, waits=(*seen.waits, *allocation.waits))
+    waits = (*seen.waits, *allocation.waits)
+    # What the condition said before of a Reservation that is gone is not true any more.
+    done = () if steps or waits else (RESERVATION_READY,)
+    return Plan(steps, waits, done, allocation.cautions)
 
 
 def _reserve(ip_set: IPSet, wanted: Wanted) -> Reserve:
@@ -277,10 +272,14 @@ async def _adopt(orphan: Reservation, ip_set: IPSet, world: World) -> None:
     now = await client.find(IPSet, ip_set.metadata.name, namespace)
     # A machine may have the address, which would be free again.
     refuse_stale(f"Reservation {name}", ip_set, now)
-    if now is None or is_forsaken(now, OpenStackDataPlaneNode, await _find_owners(now, world)):
+    assert now is not None  # noqa: S101  it would have been refused
+    owners = await _find_owners(now, world)
+    missing = find_missing(now, lambda kind: (each for each in owners if type(each) is kind))
+    if missing is not None:
         message = (
-            f"Reservation {name} is left alone: the node that owns IPSet {ip_set.metadata.name} is gone, or another "
-            "one by now, so Kubernetes deletes the IPSet; the next one takes the Reservation over"
+            f"Reservation {name} is left alone: {missing.kind} {missing.name}, to which IPSet {ip_set.metadata.name} "
+            "belongs, is gone, or another one by now, so Kubernetes deletes the IPSet; the next one takes the "
+            "Reservation over"
         )
         raise Retry(message, reason="Replacing")
     if not is_told(orphan, now):
@@ -295,12 +294,15 @@ async def _adopt(orphan: Reservation, ip_set: IPSet, world: World) -> None:
             world.met[name] = there
 
 
-async def _find_owners(ip_set: IPSet, world: World) -> tuple[OpenStackDataPlaneNode, ...]:
-    """Return the nodes of the server that are called like owners of an IPSet."""
-    client, kind = world.context.client, OpenStackDataPlaneNode
-    names = [owner.name for owner in ip_set.metadata.ownerReferences if owner.kind == kind.kind.name]
-    found = [await client.find(kind, name, ip_set.metadata.namespace) for name in names]
-    return tuple(each for each in found if each is not None)
+async def _find_owners(resource: CustomResource, world: World) -> tuple[CustomResource, ...]:
+    """Return what the server has under the names of the owners of a resource, and of their owners."""
+    kind, client = OWNERS.get(type(resource)), world.context.client
+    if kind is None:
+        return ()
+    names = [owner.name for owner in resource.metadata.ownerReferences if owner.kind == kind.kind.name]
+    found = [await client.find(kind, name, resource.metadata.namespace) for name in names]
+    there = [each for each in found if each is not None]
+    return (*there, *[above for each in there for above in await _find_owners(each, world)])
 
 
 async def _release(surplus: Reservation, ip_set: IPSet, world: World) -> None:
@@ -321,17 +323,20 @@ def _went(change: Change[Reservation]) -> bool:
     return change.new is None
 
 
+def _find_holder(reservation: Reservation) -> Iterable[Key]:
+    """Return the IPSet that a Reservation without an owner is for: somebody restored it, or takes it away."""
+    orphaned = reservation.metadata.controller is None
+    return (Key(reservation.metadata.namespace, holder_of(reservation)),) if orphaned else ()
+
+
 def _freed(change: Change[IPSet | OpenStackDataPlaneNode]) -> bool:
     """Return whether somebody went, or lets go of an address: it may be the one that is missing.
 
-    A node does so if its machine is somewhere else by now, and whoever asks for another fixedIP.
+    A node does so if its machine is somewhere else by now, and whoever asks for another fixedIP or got another address.
     """
     if change.old is None or change.new is None:
         return change.new is None
-    before, after = (
-        {*_list_fixed(each), *([each.spec.ansibleHost] if isinstance(each, OpenStackDataPlaneNode) else ())}
-        for each in (change.old, change.new)
-    )
+    before, after = map(list_kept_back, (change.old, change.new))
     return not before <= after
 
 
@@ -347,7 +352,9 @@ def controller() -> Controller:
         watches=(
             interests.watch(NetConfig, asked_differently),
             interests.watch(Reservation, _went),
+            Watch(Reservation, to=_find_holder),
             *(interests.watch(kind, _freed) for kind in (IPSet, OpenStackDataPlaneNode)),
         ),
     )
-    return forgetting(found, interests.forget)
+    # Who owns the nodes that own IPSets.
+    return forgetting(replace(found, reads=(OpenStackDataPlane,)), interests.forget)

@@ -21,7 +21,18 @@ from stackwright.blueprint.service import Service
 from stackwright.blueprint.service_fields import spec_of, status_of
 from stackwright.blueprint.use import Used
 from stackwright.controllers import needs
-from stackwright.controllers.service import charts, editions, inputs, losses, profiles, refusals, rings, traces, volumes
+from stackwright.controllers.service import (
+    charts,
+    editions,
+    inputs,
+    listed_api,
+    losses,
+    profiles,
+    refusals,
+    rings,
+    traces,
+    volumes,
+)
 from stackwright.controllers.service.environment import Environment
 from stackwright.controllers.service.rings import Drop, Spread, Turn
 from stackwright.controllers.surroundings import Known, nothing_known
@@ -121,12 +132,13 @@ def decide(service: Service[C, F], resource: C, seen: Seen, environment: Environ
     facts = inputs.facts_of(service, resource, seen.look, image, resolved)
     losses.refuse_other_keys(service, resource, facts, input_ready)
     facts, waits = inputs.with_urls(service, resource, seen.look, seen.nodes, facts)
+    facts, announced = listed_api.with_listed(service, resource, facts, seen.look, seen.pods)
     completed = inputs.gather(need.complete(resource, facts, sight) for need in service.needs_of(resource))
     common = replace(
         common,
         children=_replaced(common.children, completed.children),
-        waits=(*common.waits, *waits, *completed.waits),
-        findings=(*common.findings, *completed.findings),
+        waits=(*common.waits, *waits, *announced.waits, *completed.waits),
+        findings=(*common.findings, *announced.findings, *completed.findings),
     )
     facts = inputs.with_done(service, resource, facts, seen.look, seen.now)
     further = paths.merge(gathered.values, completed.values)

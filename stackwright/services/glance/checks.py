@@ -7,7 +7,7 @@ from stackwright.blueprint.apis import url_problems
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.service import Volume
 from stackwright.kube.builtin import PersistentVolumeClaim, StorageClass
-from stackwright.services.glance import apis
+from stackwright.services.glance import apis, images_left
 from stackwright.services.glance.apis import Api
 from stackwright.services.glance.kinds import Glance, GlanceAPITemplate
 
@@ -30,6 +30,7 @@ def problems(resource: Glance, look: Look) -> Problems:
     yield from _names(resource, found)
     for volume in apis.volumes(resource):
         yield from _claim(volume, look(PersistentVolumeClaim, f"{resource.metadata.name}-{volume.name}"), look)
+    yield from images_left.problems(resource, look)
     for api in found:
         path = f"spec.glanceAPIs[{api.name}]"
         yield from _store(path, api, resource)

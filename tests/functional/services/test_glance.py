@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from stackwright import services
+from stackwright.api.annotations import NOT_NEEDED
 from stackwright.api.keystone import KeystoneService
 from stackwright.api.mariadb import MariaDBDatabase
 from stackwright.controllers import database
@@ -134,6 +135,22 @@ async def pods(place: Place) -> dict[str, set[str]]:
     return found
 
 
+async def named_in_catalog(place: Place) -> set[str]:
+    """Return the Services that Glance's endpoints name, in Keystone and in Glance's own status."""
+    assert place.keystone is not None
+    async with place.keystone.connected():
+        service = next(service for service in await place.keystone.services() if service.type == "image")
+        found = [one.url for one in await place.keystone.endpoints() if one.service_id == service.id]
+    told = (await place.client.get(Glance, "glance", place.namespace)).status.apiEndpoint.values()
+    return {url.removeprefix("http://").partition(".")[0] for url in (*found, *told)}
+
+
+async def may_leave(place: Place, claim: str) -> None:
+    """Say that nobody needs what is on a claim."""
+    body = {"metadata": {"annotations": {NOT_NEEDED: "true"}}}
+    await place.client.patch(PersistentVolumeClaim, claim, place.namespace, body)
+
+
 async def test_the_snippet_of_one_api_rolls_its_pods_and_its_sibling_keeps_the_defaults(standing: Place) -> None:
     apis: dict[str, Any] = {"default": {}, "second": {"type": "single"}}
     await standing.ask(glanceAPIs=apis, keystoneEndpoint="default")
@@ -184,6 +201,7 @@ async def test_an_api_under_another_name_that_does_not_come_up_takes_no_api_away
     said: dict[str, str | None] = {f"{PREFIX}fault": "ProbeFailing", f"{PREFIX}probe": "readiness"}
     await client.patch(Deployment, "glance-second", namespace, {"metadata": {"annotations": said}})
 
+    await may_leave(standing, "glance-first")
     second: dict[str, Any] = {"glanceAPIs": {"second": {"type": "single"}}, "keystoneEndpoint": "second"}
     await standing.ask(**second)
     await some(
@@ -198,6 +216,8 @@ async def test_an_api_under_another_name_that_does_not_come_up_takes_no_api_away
     await eventually(client, CronJob, "glance-db-purge", namespace, lambda seen: seen.spec["schedule"] == "2 0 * * *")
     first = await client.get(Deployment, "glance-first", namespace)
     assert (first.status["readyReplicas"], first.deleting) == (1, False)
+    # Who asks the catalog is sent to what serves.
+    assert await named_in_catalog(standing) == {"glance-first-public", "glance-first-internal"}
     # Its pod would start again.
     assert "first.json" in await standing.decoded("glance-config-data")
     await standing.told("Deployment/glance-first goes once the pods of the others are those of the change")
@@ -205,6 +225,27 @@ async def test_an_api_under_another_name_that_does_not_come_up_takes_no_api_away
     await client.patch(Deployment, "glance-second", namespace, {"metadata": {"annotations": dict.fromkeys(said)}})
     await standing.up()
     await gone(client, Deployment, "glance-first", namespace)
+    assert await named_in_catalog(standing) == {"glance-second-public", "glance-second-internal"}
+
+
+async def test_a_change_that_leaves_images_behind_waits_for_a_word(standing: Place) -> None:
+    client, namespace = standing.client, standing.namespace
+    await standing.ask(glanceAPIs={"first": {"type": "single"}})
+    await standing.up()
+    await standing.ask(glanceAPIs={"second": {"type": "single"}})
+    await standing.told("PersistentVolumeClaim glance-first may have images", "InputReady")
+    assert await client.find(Deployment, "glance-second", namespace) is None
+    assert await client.find(PersistentVolumeClaim, "glance-second", namespace) is None
+    await may_leave(standing, "glance-first")
+    await standing.up()
+    await gone(client, Deployment, "glance-first", namespace)
+    assert not (await client.get(PersistentVolumeClaim, "glance-first", namespace)).deleting
+    # What was accepted once is not asked again.
+    annotations: dict[str, None] = {NOT_NEEDED: None}
+    await client.patch(PersistentVolumeClaim, "glance-first", namespace, {"metadata": {"annotations": annotations}})
+    await standing.ask(glanceAPIs={"second": {"type": "single"}}, dbPurge={"schedule": "2 0 * * *"})
+    await eventually(client, CronJob, "glance-db-purge", namespace, lambda seen: seen.spec["schedule"] == "2 0 * * *")
+    await standing.up()
 
 
 async def test_replicas_that_would_see_different_images_are_refused_until_the_volume_is_for_all(

@@ -317,9 +317,10 @@ def test_a_ring_that_is_too_long_is_shortened_as_soon_as_its_oldest_key_is_not_n
     [
         ({"policy.d/a.yaml": "x"}, "spec.defaultConfigOverwrite[policy.d/a.yaml]: is not a file name"),
         ({"..": "x"}, "spec.defaultConfigOverwrite[..]: is not a file name"),
+        ({"01-keystone.conf": "x"}, "spec.defaultConfigOverwrite[01-keystone.conf]: is called like a file that is"),
         ({"api.json": "{}"}, "spec.defaultConfigOverwrite[api.json]: is the start configuration of a component"),
     ],
-    ids=["a directory", "a hidden name", "a start contract"],
+    ids=["a directory", "a hidden name", "our own name", "a start contract"],
 )
 def test_a_file_that_cannot_lie_beside_ours_is_refused(overwrite: dict[str, str], sentence: str) -> None:
     with pytest.raises(Blocked) as refused:

@@ -26,6 +26,8 @@ WHO_ENDS = {
     "AddressesRequested": {ITSELF},
     "AddressReleasing": {ITSELF},
     "ApiNotReady": {ITSELF},
+    # What keeps the KeystoneEndpoint from it, that says itself.
+    "CatalogFollows": {ITSELF},
     # `deploy: false` is a wish, and no fault.
     "DeployIsOff": {ITSELF},
     "Deploying": {ITSELF},

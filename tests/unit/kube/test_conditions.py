@@ -6,7 +6,7 @@ from stackwright.kube import conditions
 from stackwright.kube.builtin import ConfigMap
 from stackwright.kube.conditions import Finding
 from stackwright.kube.errors import ApiError, Blocked, Retry, Unreachable
-from stackwright.kube.plan import Ends, Plan, Step, Wait
+from stackwright.kube.plan import Caution, Ends, Plan, Step, Wait
 from stackwright.kube.resource import Condition, ObjectMeta, OwnerReference
 
 DECLARED = ("InputReady", "DatabaseReady", "AccountReady")
@@ -148,6 +148,20 @@ def test_a_plan_tells_what_is_left() -> None:
         "DatabaseReady": "False",
         "AccountReady": "True",
     }
+
+
+def test_a_caution_is_told_by_a_condition_that_holds_until_it_is_over() -> None:
+    plan = Plan(done=("AccountReady",), cautions=(Caution("Odd", "There are two of them", "AccountReady"),))
+    findings = conditions.findings_of(plan, ConfigMap())
+    told = conditions.compute(DECLARED, findings, (), NOW)
+    found = conditions.find(told, "AccountReady")
+    assert found is not None
+    assert (found.status, found.reason, found.message) == ("True", "Odd", "There are two of them")
+    assert conditions.is_true(told)
+    over = conditions.compute(DECLARED, conditions.findings_of(Plan(done=plan.done), ConfigMap()), told, NOW)
+    found = conditions.find(over, "AccountReady")
+    assert found is not None
+    assert found.message == "AccountReady holds"
 
 
 @pytest.mark.parametrize(

@@ -212,6 +212,29 @@ def test_a_restored_address_counts_and_is_not_released(told: str, kept: str, ado
         assert [wait.reason for wait in found.waits] == ([] if told else ["Adopting"])
 
 
+@pytest.mark.parametrize(
+    ("mine", "words"),
+    [
+        pytest.param([(100, True)], "", id="one-that-it-took"),
+        pytest.param([(100, True), (102, True)], "", id="two-that-it-took"),
+        pytest.param([(100, False)], "", id="one-that-was-restored"),
+        pytest.param([(100, True), (102, False)], "restored-102, which has no owner, keeps 192.168.122.102", id="both"),
+        pytest.param([(100, False), (102, False)], "restored-102, which has no owner", id="two-that-were-restored"),
+    ],
+)
+def test_a_restored_address_that_does_not_count_is_told(mine: list[tuple[int, bool]], words: str) -> None:
+    there = [
+        reservation("node", f"192.168.122.{number}", owned=owned, name=f"restored-{number}") for number, owned in mine
+    ]
+    status = {"reservations": [{"network": "ctlplane", "subnet": "subnet1", "address": "192.168.122.100"}]}
+    found = allocate(ip_set(status=status), around(*there))
+    assert [(each.reason, words in each.message) for each in found.cautions] == (
+        [("AddressBeside", True)] if words else []
+    )
+    # The machine goes on with the address that it was told.
+    assert ([each.address for each in describe_addresses(found)], found.waits) == (["192.168.122.100"], ())
+
+
 def test_of_two_restored_addresses_none_is_released() -> None:
     mine = [reservation("node", f"192.168.122.{number}", owned=False) for number in (100, 102)]
     found = allocate(ip_set(), around(*mine))

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from stackwright.api.dataplane import OpenStackDataPlaneNode
+from stackwright.api.dataplane import OpenStackDataPlane, OpenStackDataPlaneNode
 from stackwright.api.network import DNSData, DNSDataSpec, DNSHost, IPSet, NetConfig, Reservation
 from stackwright.blueprint.addresses.allocation import list_held
 from stackwright.controllers import roster
@@ -136,6 +136,20 @@ def test_who_restores_an_owner_that_is_not_there_is_warned(old: Any, new: Any, w
         found = checks[type(new)](old, new, listing(*there))
         warned = [each for each in found.warnings if each.startswith("metadata.ownerReferences: ")]
         assert [words in each and "leave ownerReferences out" in each for each in warned] == ([True] if words else [])
+
+
+@pytest.mark.parametrize("plane", ["", "new", "of-a-backup"])
+def test_who_restores_below_an_owner_that_goes_itself_is_warned(plane: str) -> None:
+    data_plane = OpenStackDataPlane(metadata=ObjectMeta(name="edpm", namespace="openstack", uid="new"))
+    former = msgspec.structs.replace(data_plane, metadata=msgspec.structs.replace(data_plane.metadata, uid=plane))
+    owners = (msgspec.convert(owner_reference(former), OwnerReference),) if plane else ()
+    above = msgspec.structs.replace(NODE, metadata=msgspec.structs.replace(NODE.metadata, ownerReferences=owners))
+    below = owned(ip_set(), "new")
+    for new in (below, reservation("node", "192.168.122.9")):
+        found = checks[type(new)](None, new, listing(data_plane, above, below, net_config()))
+        warned = [each for each in found.warnings if "OpenStackDataPlane edpm with uid of-a-backup" in each]
+        assert len(warned) == (plane == "of-a-backup")
+        assert found.warnings == tuple(warned)
 
 
 def test_an_ip_set_may_come_before_its_networks() -> None:

@@ -6,13 +6,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from stackwright.api.dataplane import OpenStackDataPlaneNode
+from stackwright.api.dataplane import OpenStackDataPlane, OpenStackDataPlaneNode
 from stackwright.api.network import IPSet, Reservation
 from stackwright.blueprint.addresses.allocation import Around
 from stackwright.controllers.addresses.ip_sets import Adopt, Claims, Release, Seen, World, act, decide
 from stackwright.controllers.looks import Interests
 from stackwright.kube.errors import Retry
-from stackwright.kube.resource import OwnerReference, Resource, owner_reference
+from stackwright.kube.resource import ObjectMeta, OwnerReference, Resource, owner_reference
 from tests.unit.blueprint.addresses.networks import given, ip_set, net_config, reservation
 
 RESTORED = reservation("node", "192.168.122.77", owned=False, name="restored")
@@ -35,9 +35,14 @@ class Server:
         return RESTORED
 
 
-def node(uid: str) -> OpenStackDataPlaneNode:
-    body = {"metadata": {"name": "node", "namespace": "openstack", "uid": uid}, "spec": {"role": "compute"}}
-    return msgspec.convert(body, OpenStackDataPlaneNode)
+def data_plane(uid: str) -> OpenStackDataPlane:
+    return OpenStackDataPlane(metadata=ObjectMeta(name="edpm", namespace="openstack", uid=uid))
+
+
+def node(uid: str, plane: str = "") -> OpenStackDataPlaneNode:
+    owners = [owner_reference(data_plane(plane))] if plane else []
+    metadata = {"name": "node", "namespace": "openstack", "uid": uid, "ownerReferences": owners}
+    return msgspec.convert({"metadata": metadata, "spec": {"role": "compute"}}, OpenStackDataPlaneNode)
 
 
 def of_node(uid: str, found: IPSet) -> IPSet:
@@ -57,6 +62,9 @@ async def adopt(*there: Resource) -> dict[str, str]:
     [
         pytest.param([TOLD], id="a-users-ip-set"),
         pytest.param([of_node("new", TOLD), node("new")], id="of-a-node-that-is-there"),
+        pytest.param(
+            [of_node("new", TOLD), node("new", plane="new"), data_plane("new")], id="of-a-data-plane-that-is-there"
+        ),
     ],
 )
 async def test_a_restored_reservation_gets_an_owner(there: list[Resource]) -> None:
@@ -67,8 +75,17 @@ async def test_a_restored_reservation_gets_an_owner(there: list[Resource]) -> No
     ("there", "words"),
     [
         pytest.param([], "is gone, or another one by now", id="its-ip-set-is-gone"),
-        pytest.param([of_node("of-a-backup", TOLD)], "the node that owns IPSet node is gone", id="its-node-is-gone"),
+        pytest.param(
+            [of_node("of-a-backup", TOLD)],
+            "OpenStackDataPlaneNode node, to which IPSet node belongs, is gone",
+            id="its-node-is-gone",
+        ),
         pytest.param([of_node("of-a-backup", TOLD), node("new")], "or another one by now", id="it-is-another-node"),
+        pytest.param(
+            [of_node("new", TOLD), node("new", plane="of-a-backup"), data_plane("new")],
+            "OpenStackDataPlane edpm, to which IPSet node belongs, is gone",
+            id="the-owner-of-its-node-is-gone",
+        ),
         pytest.param([given("node", "192.168.122.100")], "tells another address by now", id="the-cache-is-behind"),
     ],
 )
