@@ -15,7 +15,10 @@ from stackwright.blueprint.service import Component, ConfigFile, Job, Schedule, 
 # What may be a key of a Secret, and is not hidden or a directory.
 _FILE_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
 # How the files are called that are generated, and those with snippets: one of that name would take the place of ours.
-_SNIPPET_NAME = re.compile(r"0[1-5]-.*\.conf")
+_GENERATED = re.compile(
+    r"01-[\w-]+\.conf|0[23]-[\w-]+-override\.conf|04-\d\d-.+\.conf|05-nova-metadata\.conf"
+    r"|given|cells|application\.py|daemon\.py|login\.json"
+)
 
 C = TypeVar("C", bound=CustomResource)
 F = TypeVar("F", bound=Facts)
@@ -72,7 +75,7 @@ def problems(service: Service[C, F], resource: C) -> Iterable[tuple[str, str]]:
     )
     ours = {f"{part.name}.json" for part in parts}
     for name in overwrite:
-        if sentence := file_problem(name):
+        if sentence := file_problem(name) or generated_problem(name):
             yield f"spec.defaultConfigOverwrite[{name}]", sentence
         elif name in ours:
             yield f"spec.defaultConfigOverwrite[{name}]", "is the start configuration of a component; use another name"
@@ -82,7 +85,12 @@ def file_problem(name: str) -> str:
     """Return why a file next to ours cannot have a name; "" if it can."""
     if not _FILE_NAME.fullmatch(name):
         return "is not a file name; use letters, digits, dots, dashes and underscores, and no directories"
-    if _SNIPPET_NAME.fullmatch(name):
+    return ""
+
+
+def generated_problem(name: str) -> str:
+    """Return why a file in the same Secret as ours cannot have a name; "" if it can."""
+    if _GENERATED.fullmatch(name):
         return "is called like a file that is generated, and would replace it; set customServiceConfig, or rename it"
     return ""
 

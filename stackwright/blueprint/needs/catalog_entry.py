@@ -121,8 +121,8 @@ class CatalogEntry(Need):
             message = f"The catalog names {former.public} until there is a pod that is ready of: {', '.join(lacking)}"
             finding = Finding(self.listed, "False", "Waiting", message, "Info")
             return replace(facts, endpoints=former), Resolved(ready=True, findings=(finding,))
-        # Otherwise the pods of the former API are held back by those that do not come up, and need no other wait.
-        if lacking or not self._is_behind(resource, wanted, sight):
+        # The catalog follows whatever pods there are, so that what is to go may make room for them soon.
+        if not self._is_behind(resource, wanted, sight):
             return facts, Resolved(ready=True)
         message = f"The catalog does not name {wanted.public} yet; what it names stays until then"
         return facts, Resolved(ready=True, waits=(Wait("CatalogFollows", message, self.listed),))

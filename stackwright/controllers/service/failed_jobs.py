@@ -65,7 +65,8 @@ def tell_outdated(job: Job, wanted: Child) -> Iterator[Wait]:
 
     If what it reads makes it hang, it has no end. How an earlier try ended, its pod tells all the while.
     """
-    if _is_outdated(job, wanted.body) and job.status.get("ready"):
+    # One that counts for no condition takes no Ready away.
+    if wanted.condition and _is_outdated(job, wanted.body) and job.status.get("ready"):
         message = (
             f"Job {job.metadata.name} failed, and tries again with the Secrets of before; it is made anew with the "
             "present ones when that has ended: look at its log, and delete it if it hangs"

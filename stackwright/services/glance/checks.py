@@ -38,7 +38,7 @@ def problems(resource: Glance, look: Look) -> Problems:
         yield from placeholders.problems(f"{path}.customServiceConfig", api.template.customServiceConfig)
         yield from url_problems(api.template.override.service, f"{path}.override.service", added="/v2")
         for name in api.template.defaultConfigOverwrite.keys() - resource.spec.defaultConfigOverwrite.keys():
-            if sentence := configuration.file_problem(name):
+            if sentence := configuration.file_problem(name) or configuration.generated_problem(name):
                 yield f"{path}.defaultConfigOverwrite[{name}]", sentence
 
 

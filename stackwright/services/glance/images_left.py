@@ -20,12 +20,14 @@ def problems(resource: Glance, look: Look) -> Iterator[tuple[str, str]]:
     """Yield the path of each field that leaves images behind, and what to do about it."""
     served = {claim_of(resource, volume.name) for volume in apis.volumes(resource)} | _mounted_by_user(resource)
     asked = {api.name for api in apis.of(resource)}
-    for name in sorted(asked | _former(resource, look)):
+    ran = _list_ran(resource, look)
+    for name in sorted(asked | ran | _list_made(resource, look)):
         claim = claim_of(resource, name)
         present = look(PersistentVolumeClaim, claim)
         if claim in served or present is None or not _may_hold_images(present, resource):
             continue
-        if _is_left(resource, name, look):
+        # A Glance that is new has no pods by which its claims would be known.
+        if not ran or _is_mounted(resource, name, look):
             path = f"spec.glanceAPIs[{name}].storage.external" if name in asked else "spec.glanceAPIs"
             yield path, _describe(claim, name)
 
@@ -49,14 +51,18 @@ def _mounted_by_user(resource: Glance) -> set[str]:
     return _claims(volume for each in sets for entry in each.extraVol for volume in entry.volumes)
 
 
-def _former(resource: Glance, look: Look) -> set[str]:
-    """Return the APIs that there were: those of the status, and those whose claims outlived an earlier Glance."""
+def _list_ran(resource: Glance, look: Look) -> set[str]:
+    """Return the APIs that the status tells of; one that an umbrella is about to write has none of its own."""
+    present = None if resource.status.glanceAPIReadyCounts else look(Glance, resource.metadata.name)
+    return {*(present or resource).status.glanceAPIReadyCounts}
+
+
+def _list_made(resource: Glance, look: Look) -> set[str]:
+    """Return the APIs whose claims were made once: these may have outlived an earlier Glance."""
     before, maker = claim_of(resource, ""), maker_of(resource)
     there = look.of_kind(PersistentVolumeClaim) if isinstance(look, Survey) else ()
     made = {each.metadata.name for each in there if each.metadata.annotations.get(MADE_FOR) == maker}
-    return {name.removeprefix(before) for name in made if name.startswith(before)} | {
-        *resource.status.glanceAPIReadyCounts
-    }
+    return {name.removeprefix(before) for name in made if name.startswith(before)}
 
 
 def _may_hold_images(present: PersistentVolumeClaim, resource: Glance) -> bool:
@@ -66,13 +72,11 @@ def _may_hold_images(present: PersistentVolumeClaim, resource: Glance) -> bool:
     return not accepted and not_anothers(present, resource) and present.status.get("phase") != "Pending"
 
 
-def _is_left(resource: Glance, api: str, look: Look) -> bool:
-    """Return whether a claim is left now; what was left before, and accepted, is not told again.
+def _is_mounted(resource: Glance, api: str, look: Look) -> bool:
+    """Return whether a claim is left now: pods still mount it, also while that is refused.
 
-    As long as the change is refused, pods mount the claim. A Glance that is new has none yet.
+    What was left before, and accepted, is not told again.
     """
-    if not resource.status.glanceAPIReadyCounts:
-        return True
     found = (look(Deployment, f"{claim_of(resource, api)}{suffix}") for suffix in ("", "-external", "-internal"))
     pods = (each.spec["template"].get("spec") or {} for each in found if each is not None)
     return claim_of(resource, api) in _claims(volume for pod in pods for volume in pod.get("volumes") or ())

@@ -117,13 +117,13 @@ def _hosts(name: str, first: int, count: int) -> Iterator[str]:
 
 
 def _witnesses(resource: Nova, facts: ParentFacts, cell: str) -> dict[str, str]:
-    """Return hosts that stay, by which the job knows that Nova reads the cell's database; none where all of it goes.
+    """Return hosts that stay, by which the job knows that Nova reads the cell's database; none where nothing stays.
 
     A cell that is removed may never have had a conductor, and so no row by which Nova could show that it reads it.
     """
-    if cell not in resource.spec.cellTemplates:
+    staying = [name for name, count in sorted(expected(resource, facts, cell).items()) if count]
+    if cell not in resource.spec.cellTemplates or not staying:
         return {}
-    staying = (name for name, count in sorted(expected(resource, facts, cell).items()) if count)
     return {"WITNESSES": " ".join(host for name in staying for host in _hosts(name, 0, 1))}
 
 

@@ -182,7 +182,8 @@ def sync_inputs(cell: str, resource: Nova, facts: ParentFacts) -> JsonObject | N
 
 def migrate_inputs(cell: str, resource: Nova, facts: ParentFacts) -> JsonObject | None:
     """Return whose data is moved, once all pods run the new image."""
-    if cell not in facts.cell_databases or find_stage(resource, facts).phase != MIGRATING:
+    known = cell in facts.cell_databases and (cell in resource.spec.cellTemplates or cell in _cells(resource, facts))
+    if not known or find_stage(resource, facts).phase != MIGRATING:
         return None
     return {"migrated": facts.cell_databases[cell].place, "images": wanted(resource, facts)}
 

@@ -143,3 +143,6 @@ def test_a_try_with_secrets_of_before_is_told_and_may_have_to_be_deleted(
     found = list(failed_jobs.tell_outdated(present, Child(Job, {"spec": reads(secret)}, "DBSyncReady")))
     assert [(wait.condition, wait.ends) for wait in found] == [("DBSyncReady", Ends.PERHAPS_BY_USER)] * told
     assert all("the Secrets of before" in wait.message for wait in found)
+    assert not list(failed_jobs.tell_outdated(present, Child(Job, {"spec": reads(secret)}, ""))), (
+        "it counts for nothing"
+    )

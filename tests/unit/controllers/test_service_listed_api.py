@@ -98,13 +98,17 @@ def test_what_was_there_stays_until_the_catalog_names_the_new_api() -> None:
     assert listed(renamed(), *BOTH, registered(SECOND)) == (SECOND, (), ())
 
 
+def test_what_was_there_stays_too_if_the_new_api_fails_before_the_catalog_names_it() -> None:
+    _, (wait,), _ = listed(renamed(SECOND), registered(FIRST))
+    assert wait.reason == "CatalogFollows"
+
+
 @pytest.mark.parametrize(
     ("resource", "there"),
     [
         pytest.param(renamed(None), (), id="the-first-one"),
         pytest.param(renamed(None), BOTH, id="nothing-is-registered-yet"),
         pytest.param(renamed(SECOND), (registered(SECOND),), id="it-failed-later"),
-        pytest.param(renamed(SECOND), (registered(FIRST),), id="it-failed-before-keystone-knew-it"),
         pytest.param(renamed(replicas=0), (), id="it-is-to-have-no-pods"),
         pytest.param(renamed(Endpoints(FIRST.public)), (), id="the-status-names-one-interface-only"),
         pytest.param(overridden(), (*BOTH, registered(FIRST)), id="somebody-else-says-what-the-catalog-names"),

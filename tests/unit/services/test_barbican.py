@@ -288,11 +288,6 @@ REFUSED: dict[str, tuple[dict[str, Any], str, str]] = {
         "spec.barbicanWorker.defaultConfigOverwrite[a/b]",
         "is not a file name",
     ),
-    "a file that is ours": (
-        {"barbicanWorker": {"defaultConfigOverwrite": {"03-barbican-worker-override.conf": "x"}}},
-        "spec.barbicanWorker.defaultConfigOverwrite[03-barbican-worker-override.conf]",
-        "is called like a file that is generated",
-    ),
     "an application credential": (
         {"auth": {"applicationCredentialSecret": "ac"}},
         "spec.auth.applicationCredentialSecret",

@@ -117,10 +117,18 @@ def test_a_change_that_leaves_nothing_behind_is_not_refused(spec: dict[str, Any]
     assert paths(running(**spec), *there) == []
 
 
-def test_it_is_refused_at_the_door_in_the_umbrella_too() -> None:
+@pytest.mark.parametrize(
+    ("there", "refused"),
+    [
+        pytest.param((claim(),), True, id="a-new-one"),
+        pytest.param((*RUNNING, running()), True, id="it-is-left-now"),
+        pytest.param((claim(), running(**RENAMED)), False, id="it-was-left-before"),
+    ],
+)
+def test_the_door_of_the_umbrella_asks_too(there: tuple[Resource, ...], refused: bool) -> None:
     body = {
         "metadata": {"name": "cloud", "namespace": "openstack"},
         "spec": {"secret": "s", "storageClass": "local", "glance": {"template": RENAMED}},
     }
-    found = doors.check(None, msgspec.convert(body, services.control_plane()), World(claim()).known)
-    assert [error.field for error in found.errors] == ["spec.glance.template.glanceAPIs"]
+    found = doors.check(None, msgspec.convert(body, services.control_plane()), World(*there).known)
+    assert [error.field for error in found.errors] == ["spec.glance.template.glanceAPIs"] * refused
