@@ -23,15 +23,21 @@ from volume import Volume
 PRELAUNCH = """\
     {ok, _} = application:ensure_all_started(rabbitmq_prelaunch),
     _ = application:load(rabbit)"""
+# How long a join may take, in milliseconds, and how often a node asks for its turn: up to 8 s lie between two tries.
+JOINING = 300_000
+TURNS = 100
 # The function is that of `rabbitmqctl join_cluster`. Nodes join one after the other: a lock goes with the node that has
-# it. Where the member is lost, the join would wait for it without a word. The server starts when the mark is gone.
+# it. Where the member is lost, the join would wait for it without a word, and one that hangs would keep all others from
+# their turn. The server starts when the mark is gone.
 JOIN = """\
 Member = '%(member)s',
-Watch = fun() ->
-    monitor_node(Member, true),
+Watch = fun Watch(Time) ->
     receive
         {nodedown, Member} -> io:format("~ts was lost meanwhile~n", [Member]), halt(1);
+        begun -> Watch(%(joining)d);
         through -> ok
+    after
+        Time -> io:format("Joining ~ts has taken too long~n", [Member]), halt(1)
     end
 end,
 Lock = {stackwright_joins, self()},
@@ -40,8 +46,9 @@ try
     Context = rabbit_prelaunch:get_context(),
     ok = rabbit_prelaunch_feature_flags:setup(Context),
     ok = rabbit_prelaunch_cluster:setup(Context),
-    Watcher = spawn(Watch),
-    true = global:set_lock(Lock, [Member]),
+    Watcher = spawn(fun() -> monitor_node(Member, true), Watch(infinity) end),
+    global:set_lock(Lock, [Member], %(turns)d) orelse throw("other nodes joined all the time"),
+    Watcher ! begun,
     ok = rabbit_db_cluster:join(Member, disc),
     ok = file:delete("%(marker)s"),
     Watcher ! through,
@@ -137,7 +144,8 @@ def start(own: Volume, number: int) -> list[str]:
     own.mark()
     member = cluster.node(number)
     say(f"Joining {member}")
-    return command(JOIN % {"prelaunch": PRELAUNCH, "member": member, "marker": own.marker, "data": own.data})
+    bounds = {"joining": JOINING, "turns": TURNS}
+    return command(JOIN % {"prelaunch": PRELAUNCH, "member": member, "marker": own.marker, "data": own.data, **bounds})
 
 
 @contextmanager

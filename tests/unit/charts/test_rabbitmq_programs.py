@@ -263,6 +263,15 @@ def test_a_node_without_data_joins_the_one_that_serves(programs: dict[str, Modul
     assert not [each for each in nodes.made if "forget" in each]
 
 
+def test_no_join_keeps_others_from_theirs_for_ever(programs: dict[str, ModuleType], play: Play, own: Any) -> None:
+    play(2, {1: cluster_of(0, 1)})
+    (words, _), join = programs["serve"].decide(own), programs["join"]
+    assert f"begun -> Watch({join.JOINING})" in words[-1]
+    assert f"global:set_lock(Lock, [Member], {join.TURNS})" in words[-1]
+    # On average 4 s lie between two tries: whoever waits behind one that hangs gets its turn.
+    assert join.TURNS * 4000 > join.JOINING
+
+
 def test_only_node_0_begins_a_cluster(programs: dict[str, ModuleType], play: Play, own: Any) -> None:
     play(0, {})
     assert programs["serve"].decide(own) == (["rabbitmq-server"], True)
