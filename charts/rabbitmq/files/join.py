@@ -13,7 +13,7 @@ import re
 import signal
 import subprocess
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 import cluster
@@ -58,14 +58,47 @@ of
 catch
     _:Reason -> io:format("This node could not join ~ts: ~tp~n", [Member, Reason]), halt(1)
 end."""
+# A member asks the others before it starts Mnesia, and deletes its own tables where one with Mnesia running knows fewer
+# members. So a copy is shown only when all who are reached have asked, and know all members that the copy knows; they
+# wait then. Nodes that show a copy themselves never ask. Nobody reads the copy: as it has masters, Mnesia lets one of
+# them load its own tables, even where this node has the lowest name, or saw all others go. The list of members gets no
+# master: that would permit what does not fit together.
 SHOW = """\
+Others = [%(others)s],
+Hide = fun Hide() ->
+    receive {hide, Asking} -> Asking ! {hidden, mnesia:stop()}, Hide() end
+end,
+IsShown = fun(Node) -> is_pid(rpc:call(Node, erlang, whereis, [stackwright_shows], 5000)) end,
+Waits = fun(Node) ->
+    Members = rpc:call(Node, mnesia, system_info, [db_nodes], 5000),
+    rpc:call(Node, ets, lookup, [mnesia_gvar, use_dir], 5000) =:= [{use_dir, true}]
+        andalso is_list(Members) andalso mnesia:system_info(db_nodes) -- Members =:= []
+end,
+Show = fun Show() ->
+    Reached = [Node || Node <- Others, net_adm:ping(Node) =:= pong, not IsShown(Node)],
+    case Reached =/= [] andalso lists:all(Waits, Reached) of
+        true ->
+            ok = mnesia:set_master_nodes(Others),
+            ok = mnesia:set_master_nodes(schema, []),
+            ok = mnesia:start();
+        false ->
+            receive {hide, _} = Asked -> self() ! Asked after 500 -> Show() end
+    end
+end,
 try
-%(prelaunch)s%(tables)s,
-    persistent_term:put(stackwright_shown, true)
+%(prelaunch)s,
+    register(stackwright_shows, spawn(fun() ->
+        try %(has_tables)s andalso Show()
+        catch _:Reason -> io:format("The tables of a join cannot be shown: ~tp~n", [Reason])
+        end,
+        Hide()
+    end))
 catch
-    _:Reason -> io:format("The tables of a join cannot be shown: ~tp~n", [Reason]), halt(1)
+    _:Failed -> io:format("Erlang cannot run for the others: ~tp~n", [Failed]), halt(1)
 end."""
-HIDE = "case persistent_term:get(stackwright_shown, false) of true -> mnesia:stop(); false -> not_yet end."
+HIDE = """\
+stackwright_shows ! {hide, self()},
+receive {hidden, Said} -> Said after 5000 -> not_yet end."""
 VIEW = "{rabbit_nodes:list_members(), rabbit_nodes:list_running()}."
 
 
@@ -155,18 +188,31 @@ def shown(own: Volume) -> Iterator[subprocess.Popen[bytes]]:
     Others may wait for that before they serve: one that is no majority without this node, and one that was restarted
     while this node copied its tables, because this one might have gone on alone.
     """
-    tables = ",\n    ok = mnesia:start()" if own.has_tables else ""
-    program = command(SHOW % {"prelaunch": PRELAUNCH, "tables": tables})
+    words = {"others": ", ".join(f"'{each}'" for each in others(own)), "has_tables": str(own.has_tables).lower()}
+    program = command(SHOW % {"prelaunch": PRELAUNCH, **words})
     running = subprocess.Popen(program, start_new_session=True)
     try:
         yield running
     finally:
-        running.terminate()
-        try:
+        end(running)
+
+
+def others(own: Volume) -> list[str]:
+    """Return all other nodes that belong to the cluster, or may."""
+    try:
+        declared = cluster.replicas() or 0
+    except cluster.Unanswered:
+        declared = 0
+    return sorted({*own.members, *map(cluster.node, range(declared))} - {own.name})
+
+
+def end(running: subprocess.Popen[bytes]) -> None:
+    """End a program and all that it started: no second Erlang can have the name of the node."""
+    for sent in (signal.SIGTERM, signal.SIGKILL):
+        with suppress(ProcessLookupError):
+            os.killpg(running.pid, sent)
+        with suppress(subprocess.TimeoutExpired):
             running.wait(30)
-        except subprocess.TimeoutExpired:
-            os.killpg(running.pid, signal.SIGKILL)
-            running.wait()
 
 
 def hide(running: subprocess.Popen[bytes]) -> bool:

@@ -318,9 +318,53 @@ def test_who_waits_for_the_tables_of_a_join_is_shown_them(
     monkeypatch.setattr(programs["peers"], "serves", lambda asked: asked == host and started.exists())
     words, _ = programs["serve"].decide(own)
     assert joined(words) == programs["cluster"].node(0)
-    assert "mnesia:start()" in started.read_text()
-    hidden = next(place for place, each in enumerate(nodes.made) if "mnesia:stop()" in each)
+    assert "try true andalso Show()" in started.read_text()
+    hidden = next(place for place, each in enumerate(nodes.made) if "{hide, self()}" in each)
     assert hidden < nodes.made.index(f"0: forget_cluster_node {programs['cluster'].node(2)}")
+
+
+def test_a_copy_of_tables_is_shown_to_those_alone_who_wait_for_it(
+    programs: dict[str, ModuleType], play: Play, own: Any, tmp_path: Path
+) -> None:
+    """They may know more members than are declared; those that do not answer are waited for no longer."""
+    own.mark()
+    write_tables(own, 0, 2, 4)
+    play(2, {}, replicas=2)
+    with programs["join"].shown(own) as running:
+        started = tmp_path / "programs" / "started"
+        while not started.exists():
+            time.sleep(0.01)
+    assert running.poll() is not None
+    asked, shown = started.read_text(), programs["cluster"].node
+    assert f"Others = ['{shown(0)}', '{shown(1)}', '{shown(4)}']," in asked
+    # It is never read, and says so before it can be seen.
+    assert asked.index("lists:all(Waits, Reached)") < asked.index("mnesia:set_master_nodes(Others)")
+    assert asked.index("mnesia:set_master_nodes(schema, [])") < asked.index("mnesia:start()")
+
+
+def runs(number: str) -> bool:
+    """Whether a process runs, and is not only waiting for somebody to ask how it ended."""
+    try:
+        return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def test_nothing_is_left_of_what_ran_for_the_others(
+    programs: dict[str, ModuleType], play: Play, own: Any, tmp_path: Path
+) -> None:
+    """The shell that is asked to end may be gone before Erlang is."""
+    play(2, {})
+    folder = tmp_path / "programs"
+    (folder / "rabbitmq-server").write_text(f"#!/bin/sh\nsleep 60 &\necho $! > {folder}/erlang\nwait\n")
+    with programs["join"].shown(own):
+        while not (erlang := folder / "erlang").exists() or not erlang.read_text().endswith("\n"):
+            time.sleep(0.01)
+    # What is killed is gone a moment later.
+    deadline = time.monotonic() + 10
+    while runs(erlang.read_text().strip()) and time.monotonic() < deadline:
+        pass
+    assert not runs(erlang.read_text().strip())
 
 
 def test_node_0_that_was_killed_while_it_joined_begins_where_nobody_has_data(
