@@ -62,7 +62,7 @@ def run_program(name: str) -> None:
     cluster.replicas, cluster.node = lambda: int((BASE / "replicas").read_text()), node
     # All pods are in one network here.
     peers.socket.create_server = lambda where: create_server((address(cluster.ordinal()), where[1]))
-    {"prepare": prepare, "serve": serve}[name].main()
+    sys.exit({"prepare": prepare, "serve": serve}[name].main())
 
 
 def enable_flags(home: Path) -> None:

@@ -4,6 +4,7 @@ import os
 import sys
 import time
 
+import attempts
 import cluster
 import join
 import peers
@@ -87,7 +88,7 @@ def decide(own: Volume) -> tuple[list[str], bool]:
     return SERVER, True
 
 
-def main() -> None:
+def become() -> None:
     """Decide, and become what was decided."""
     words, begins = decide(volume.own())
     prepare.write_peers(begins=begins)
@@ -95,5 +96,13 @@ def main() -> None:
     os.execvp(words[0], words)  # noqa: S606  it is the program that the pod is for
 
 
+def main() -> int:
+    """Become the server: at once with data, else beside a program that lets a join be tried again."""
+    own = volume.own()
+    if own.has_data and not own.is_marked:
+        become()
+    return attempts.run(become, own)
+
+
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -16,7 +16,7 @@ FILES = Path(__file__).parents[3] / "charts" / "rabbitmq" / "files"
 
 @pytest.fixture
 def programs(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, ModuleType]]:
-    names = ("cluster", "flags", "join", "peers", "prepare", "ready", "serve", "stop", "volume")
+    names = ("attempts", "cluster", "flags", "join", "peers", "prepare", "ready", "serve", "stop", "volume")
     monkeypatch.syspath_prepend(str(FILES))
     monkeypatch.setenv("POD_NAME", "rabbitmq-server-2")
     monkeypatch.setenv("POD_NAMESPACE", "openstack")
