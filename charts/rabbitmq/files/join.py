@@ -12,6 +12,7 @@ import os
 import re
 import signal
 import subprocess
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -99,6 +100,8 @@ end."""
 HIDE = """\
 stackwright_shows ! {hide, self()},
 receive {hidden, Said} -> Said after 5000 -> not_yet end."""
+# How many seconds a question may take. For one with data, this is the time that it has for all of its questions.
+ANSWER = 60.0
 VIEW = "{rabbit_nodes:list_members(), rabbit_nodes:list_running()}."
 
 
@@ -115,11 +118,11 @@ def say(text: str) -> None:
     print(text, flush=True)
 
 
-def control(number: int, *words: str) -> str:
+def control(number: int, *words: str, seconds: float = ANSWER) -> str:
     """Return what a node says; nothing where it does not answer, or refuses."""
     command = ["rabbitmqctl", "--longnames", "--node", cluster.node(number), *words]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False)
     except subprocess.TimeoutExpired:
         return ""
     return done.stdout if done.returncode == 0 else ""
@@ -132,9 +135,9 @@ def read(printed: str, asked: int) -> View | None:
     return view if view is not None and cluster.node(asked) in view.members else None
 
 
-def view(number: int) -> View | None:
+def view(number: int, seconds: float = ANSWER) -> View | None:
     """Ask a node for its cluster."""
-    return read(control(number, "eval", VIEW), number)
+    return read(control(number, "eval", VIEW, seconds=seconds), number)
 
 
 def is_disowned(declared: int, serving: Iterable[int]) -> bool:
@@ -146,8 +149,10 @@ def is_disowned(declared: int, serving: Iterable[int]) -> bool:
     if 2 * len(numbers) <= declared:
         return False
     views: dict[str, View] = {}
-    for number in numbers:
-        found = view(number)
+    begin = time.monotonic()
+    for place, number in enumerate(numbers):
+        # Nobody takes the time of those that are asked after it. Who does not answer says nothing.
+        found = view(number, (ANSWER - (time.monotonic() - begin)) / (len(numbers) - place))
         if found is not None and cluster.node(cluster.ordinal()) in found.members:
             return False
         if found is not None:

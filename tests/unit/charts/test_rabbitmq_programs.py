@@ -3,8 +3,10 @@
 import importlib
 import re
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -16,7 +18,7 @@ FILES = Path(__file__).parents[3] / "charts" / "rabbitmq" / "files"
 
 @pytest.fixture
 def programs(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, ModuleType]]:
-    names = ("attempts", "cluster", "flags", "join", "peers", "prepare", "ready", "serve", "stop", "volume")
+    names = ("attempts", "cluster", "flags", "hooks", "join", "peers", "prepare", "ready", "serve", "stop", "volume")
     monkeypatch.syspath_prepend(str(FILES))
     monkeypatch.setenv("POD_NAME", "rabbitmq-server-2")
     monkeypatch.setenv("POD_NAMESPACE", "openstack")
@@ -194,7 +196,7 @@ class Nodes:
     def __init__(self, programs: dict[str, ModuleType], views: dict[int, str]) -> None:
         self.node, self.views, self.made = programs["cluster"].node, views, list[str]()
 
-    def __call__(self, number: int, *words: str) -> str:
+    def __call__(self, number: int, *words: str, **_: float) -> str:
         self.made.append(f"{number}: {' '.join(words)}")
         if words[0] == "forget_cluster_node" and number in self.views:
             members, running = re.findall(r"\[[^\]]*\]", self.views[number])
@@ -409,6 +411,22 @@ def test_data_are_put_aside_only_where_most_nodes_have_forgotten_them(
     assert kept == (["tables"] if aside else [])
 
 
+def test_a_node_with_data_does_not_wait_for_each_of_many_that_hang(
+    programs: dict[str, ModuleType], play: Play, own: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    write_tables(own)
+    ask = programs["join"].control
+    play(2, {0: "", 1: "", 3: "", 4: ""}, replicas=5)
+    monkeypatch.setattr(programs["join"], "control", ask)
+    monkeypatch.setattr(programs["join"], "ANSWER", 1.0)
+    program = tmp_path / "programs" / "rabbitmqctl"
+    program.write_text("#!/bin/sh\nexec sleep 5\n")
+    program.chmod(0o755)
+    begin = time.monotonic()
+    assert programs["serve"].decide(own) == (["rabbitmq-server"], False)
+    assert time.monotonic() - begin < 4
+
+
 @pytest.mark.parametrize("known", [(2,), ()], ids=["it-has-a-cluster-of-its-own", "it-does-not-say"])
 def test_who_never_was_in_the_cluster_of_the_others_keeps_its_data(
     programs: dict[str, ModuleType], play: Play, own: Any, known: tuple[int, ...]
@@ -461,6 +479,49 @@ def test_flags_are_enabled_when_all_nodes_run_one_version(programs: dict[str, Mo
     assert not flags.are_alike(alike, 3)
     assert not flags.are_alike([alike[0], node_of(programs, 1, "4.0.5")], 2)
     assert not flags.are_alike([alike[0], node_of(programs, 1, running=False)], 2)
+
+
+class Refuses(BaseHTTPRequestHandler):
+    """A node that knows no such user."""
+
+    def do_GET(self) -> None:
+        self.send_response(401)
+        self.end_headers()
+
+    def log_message(self, *_: Any) -> None:
+        """Say nothing."""
+
+
+class Enough(Exception):
+    """The test has seen what it wanted."""
+
+
+def test_a_node_that_does_not_know_its_first_user_is_asked_seldom_and_that_is_said_once(
+    programs: dict[str, ModuleType], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    said, pauses = list[str](), list[float]()
+
+    def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) == 3:
+            raise Enough
+
+    user = tmp_path / "default_user.conf"
+    user.write_text("default_user = somebody\ndefault_pass = of-old\n")
+    with ThreadingHTTPServer(("127.0.0.1", 0), Refuses) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        monkeypatch.setattr(programs["cluster"], "AMQP", server.server_port)
+        monkeypatch.setattr(programs["cluster"], "replicas", lambda: 3)
+        monkeypatch.setattr(programs["ready"], "MANAGEMENT", server.server_port)
+        monkeypatch.setattr(programs["ready"], "USER", user)
+        monkeypatch.setattr(programs["hooks"], "say", lambda _, text: said.append(text))
+        monkeypatch.setattr(time, "sleep", sleep)
+        with pytest.raises(Enough):
+            programs["flags"].main()
+        server.shutdown()
+    assert min(pauses) > 600
+    assert len(said) == 1
+    assert "default_user.conf" in said[0]
 
 
 def test_flags_that_are_an_experiment_or_a_person_s_choice_stay_disabled(programs: dict[str, ModuleType]) -> None:
