@@ -14,6 +14,12 @@ from join import say
 from volume import Volume
 
 SERVER = ["rabbitmq-server"]
+# Each change of the newer store, also that of its members, needs most of them, and only their servers count there.
+STUCK = (
+    "Nobody serves. The cluster uses khepri_db: if only one node was a member before this one, it cannot serve without"
+    " this one, which cannot help. If it is still so in some minutes, run `rabbitmqctl force_standalone_khepri_boot` in"
+    " the pod of that one, and in no other: what it has is kept, and this node joins then"
+)
 
 
 def is_disowned(own: Volume) -> bool:
@@ -47,6 +53,8 @@ def is_forgotten(own: Volume) -> bool:
     """Wait until others serve, and let them forget this node; return whether none of them knows it now."""
     numbers, _ = peers.look(cluster.ordinal())
     if numbers is None:
+        if own.has_newer_store:
+            say(STUCK)
         with join.shown(own) as running:
             numbers = peers.await_clear()
             while numbers and not join.hide(running):

@@ -344,6 +344,25 @@ def test_a_copy_of_tables_is_shown_to_those_alone_who_wait_for_it(
     assert asked.index("mnesia:set_master_nodes(schema, [])") < asked.index("mnesia:start()")
 
 
+@pytest.mark.parametrize("newer", [True, False])
+def test_a_person_is_told_what_alone_gets_the_newer_store_going_again(
+    programs: dict[str, ModuleType],
+    play: Play,
+    own: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    newer: bool,
+) -> None:
+    own.mark()
+    own.flags.write_text("[khepri_db].\n" if newer else "[].\n")
+    play(2, {0: cluster_of(0), 2: "stopped"}, serving=[])
+    started = tmp_path / "programs" / "started"
+    monkeypatch.setattr(programs["peers"], "serves", lambda _: started.exists())
+    programs["serve"].decide(own)
+    assert ("force_standalone_khepri_boot" in capsys.readouterr().out) is newer
+
+
 def runs(number: str) -> bool:
     """Whether a process runs, and is not only waiting for somebody to ask how it ended."""
     try:
