@@ -68,10 +68,23 @@ def forgotten_by(numbers: list[int]) -> bool:
     return not numbers or any(join.forget(number) for number in numbers)
 
 
+def is_wanted() -> bool:
+    """Return whether there shall be this node; no where nobody says so."""
+    try:
+        return cluster.ordinal() < (cluster.replicas() or 0)
+    except cluster.Unanswered:
+        return False
+
+
 def target() -> int | None:
     """Wait until this node can join; return the node to join, None to begin a cluster."""
     while True:
         numbers = peers.await_clear()
+        if not is_wanted():
+            # One that joined now, and was gone then, would be missed by the others for ever.
+            say("Waiting: nobody says that there shall be this node")
+            time.sleep(5)
+            continue
         ready = next((number for number in numbers if join.forget(number)), None)
         if ready is not None or not numbers:
             return ready

@@ -173,6 +173,46 @@ def test_one_that_was_to_leave_and_is_lost_is_forgotten(
 
 
 @pytest.mark.parametrize(
+    ("has_tables", "marked_for", "leaves"),
+    [
+        pytest.param(True, 0, True, id="a-member"),
+        pytest.param(True, 3, True, id="one-that-gets-through-meanwhile"),
+        pytest.param(False, 3, False, id="one-whose-join-is-undone"),
+        pytest.param(False, 0, False, id="one-that-has-not-joined"),
+        pytest.param(True, 1_000_000, False, id="one-that-is-cut-short"),
+    ],
+)
+def test_only_a_member_leaves(
+    programs: dict[str, ModuleType],
+    monkeypatch: pytest.MonkeyPatch,
+    own: Any,
+    has_tables: bool,
+    marked_for: int,
+    leaves: bool,
+) -> None:
+    """Who still joins is waited for: killed then, it would be missed by the others for ever."""
+    if has_tables:
+        write_tables(own)
+    if marked_for:
+        own.mark()
+    waited, calls, stop = list[float](), Calls(list_running=members(0, 1, 2)), programs["stop"]
+
+    def sleep(seconds: float) -> None:
+        waited.append(seconds)
+        if len(waited) == marked_for:
+            own.unmark()
+
+    monkeypatch.setattr(time, "sleep", sleep)
+    monkeypatch.setattr(stop, "run", calls)
+    monkeypatch.setattr(programs["volume"], "own", lambda: own)
+    monkeypatch.setattr(programs["cluster"], "replicas", lambda: 1)
+    monkeypatch.setattr(sys, "argv", ["stop.py", "0.5"])
+    assert stop.main() == 0
+    assert ("rabbitmqctl reset" in calls.made) is leaves
+    assert bool(calls.made) is leaves
+
+
+@pytest.mark.parametrize(
     ("status", "body", "trouble"),
     [
         pytest.param(200, {"running": True}, "", id="it-runs"),
@@ -287,6 +327,27 @@ def test_a_node_that_lost_its_volume_is_forgotten_before_it_joins(
     words, _ = programs["serve"].decide(own)
     assert joined(words) == programs["cluster"].node(0)
     assert f"0: forget_cluster_node {programs['cluster'].node(2)}" in nodes.made
+
+
+def test_a_node_that_shall_go_undoes_its_join_and_does_not_join_again(
+    programs: dict[str, ModuleType], play: Play, own: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed while it joined again, it would be half of the members, and the other one would serve nobody."""
+    own.mark()
+    write_tables(own)
+    nodes = play(2, {0: cluster_of(0, 2, running=(0,))}, replicas=1)
+    states = list[tuple[bool, bool]]()
+
+    def sleep(_: float) -> None:
+        states.append((own.is_marked, own.has_data))
+        monkeypatch.setattr(programs["cluster"], "replicas", lambda: 3)
+
+    monkeypatch.setattr(time, "sleep", sleep)
+    words, _ = programs["serve"].decide(own)
+    assert f"0: forget_cluster_node {programs['cluster'].node(2)}" in nodes.made
+    assert states == [(False, False)]
+    # Wanted again, it joins.
+    assert joined(words) == programs["cluster"].node(0)
 
 
 def test_one_that_does_not_answer_is_not_joined(programs: dict[str, ModuleType], play: Play, own: Any) -> None:
