@@ -65,7 +65,7 @@ def test_what_others_wrote_meanwhile_outlives_a_join_that_was_cut_short(image: B
     """All had lost power, and the node with the old copy is the one that Mnesia prefers."""
     lines = played(image, "power")
     assert "mark: True" in lines
-    assert lines[-1] == "hosts: / later"
+    assert "hosts: / later" in lines
 
 
 def test_a_node_that_was_forced_out_joins_again_and_keeps_its_data_aside(image: Built) -> None:

@@ -51,7 +51,8 @@ def test_only_a_join_that_failed_is_tried_again(tmp_path: Path, script: str, cod
 def test_who_is_told_to_end_ends_in_its_own_time(tmp_path: Path, sent: signal.Signals) -> None:
     """Also where it is still joining: it is not tried again then."""
     script = "trap 'sleep 0.3; echo good >> ended; exit 0' TERM INT QUIT; touch ready; while :; do sleep 0.05; done"
-    running, deadline = started(tmp_path, script), time.monotonic() + 60
+    again = "test $(wc -l < tried) -gt 1 && exit 1; "
+    running, deadline = started(tmp_path, again + script), time.monotonic() + 60
     while not (tmp_path / "ready").exists() and time.monotonic() < deadline:
         time.sleep(0.01)
     running.send_signal(sent)
