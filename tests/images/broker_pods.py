@@ -8,6 +8,7 @@ import contextlib
 import importlib
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -61,7 +62,7 @@ def run_program(name: str) -> None:
     cluster.replicas, cluster.node = lambda: int((BASE / "replicas").read_text()), node
     # All pods are in one network here.
     peers.socket.create_server = lambda where: create_server((address(cluster.ordinal()), where[1]))
-    {"prepare": prepare, "serve": serve}[name].main()
+    sys.exit({"prepare": prepare, "serve": serve}[name].main())
 
 
 def enable_flags(home: Path) -> None:
@@ -125,12 +126,16 @@ class Pod:
 
     def kill(self, *, again: bool) -> None:
         """Kill the server at once; the kubelet starts it again, or the whole pod is gone."""
+        self.cut(again=again)
+        if not again:
+            self.thread.join()
+
+    def cut(self, *, again: bool) -> None:
+        """Kill the server, and wait for nothing."""
         self.goes = again
         if self.running is not None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.running.pid, signal.SIGKILL)
-        if not again:
-            self.thread.join()
 
     def control(self, *words: str) -> str:
         command = ["rabbitmqctl", "--longnames", "--node", node(self.number), *words]
@@ -178,12 +183,17 @@ def joining(point: str) -> list[Pod]:
     settle([zero])
     one = declare(2)[1]
     one.start()
-    end = time.monotonic() + PATIENCE
-    while not re.search(POINTS[point], one.log.read_text() if one.log.exists() else ""):
-        if time.monotonic() > end:
-            sys.exit(f"{one.number} does not join: {one.log.read_text()[-6000:]}")
-        time.sleep(0.002)
+    await_point(one, point)
     return [zero, one]
+
+
+def await_point(pod: Pod, point: str) -> None:
+    """Wait until a node has come to some point of its join."""
+    end = time.monotonic() + PATIENCE
+    while not re.search(POINTS[point], pod.log.read_text() if pod.log.exists() else ""):
+        if time.monotonic() > end:
+            sys.exit(f"{pod.number} does not join: {pod.log.read_text()[-6000:]}")
+        time.sleep(0.002)
 
 
 def scene_first() -> None:
@@ -215,6 +225,32 @@ def scene_both(point: str) -> None:
     zero.kill(again=True)
     one.kill(again=True)
     settle([zero, one])
+
+
+def scene_power() -> None:
+    """Node 0 lost its volume and was stopped while it joined again; the others went on, and then power is lost."""
+    pods = declare(3)
+    for pod in pods:
+        pod.start()
+    settle(pods)
+    zero, one, two = pods
+    zero.kill(again=False)
+    shutil.rmtree(zero.home / "mnesia")
+    (zero.home / "mnesia").mkdir()
+    zero.log.unlink()
+    zero.start()
+    await_point(zero, "copied")
+    zero.kill(again=False)
+    print("mark:", zero.marker.exists(), flush=True)
+    one.control("add_vhost", "later")
+    for pod in (one, two):
+        pod.cut(again=False)
+    for pod in (one, two):
+        pod.thread.join()
+    for pod in pods:
+        pod.start()
+    settle(pods)
+    print("hosts:", *sorted(one.control("list_vhosts", "name", "--silent").split()), flush=True)
 
 
 def scene_disowned() -> None:

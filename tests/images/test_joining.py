@@ -60,6 +60,14 @@ def test_a_join_that_is_cut_short_ends_in_one_cluster(image: Built, killed: str,
     assert "one cluster of 0,1, begun by [0]" in played(image, killed, point)
 
 
+@pytest.mark.skipif("STACKWRIGHT_EVERYTHING" not in os.environ, reason="takes a minute; a part of make everything")
+def test_what_others_wrote_meanwhile_outlives_a_join_that_was_cut_short(image: Built) -> None:
+    """All had lost power, and the node with the old copy is the one that Mnesia prefers."""
+    lines = played(image, "power")
+    assert "mark: True" in lines
+    assert "hosts: / later" in lines
+
+
 def test_a_node_that_was_forced_out_joins_again_and_keeps_its_data_aside(image: Built) -> None:
     lines = played(image, "disowned")
     assert lines.count("one cluster of 0,1,2, begun by [0]") == 2

@@ -18,15 +18,28 @@ import ready
 
 # It moves all that the broker knows of itself into another store: for a person to choose.
 BY_HAND = frozenset({"khepri_db"})
+# How many seconds lie between two looks; more where the first user is not let in: each try stands in the broker's log.
+PAUSE = 15.0
+REFUSED = 1800.0
+UNKNOWN = (
+    "the broker does not let its first user in, so nobody enables new feature flags; correct the Secret with"
+    " default_user.conf and restart all nodes, or enable what `rabbitmqctl list_feature_flags` calls disabled"
+)
+
+
+class Unknown(Exception):
+    """The node does not let its first user in: somebody has changed it by hand."""
 
 
 def ask(method: str, path: str) -> Any:
-    """Ask the node itself, as its first user; None where it refuses."""
+    """Ask the node itself, as its first user; None where it refuses what is asked."""
     connection = http.client.HTTPConnection("127.0.0.1", ready.MANAGEMENT, timeout=60)
     headers = {**ready.login(ready.USER.read_text(encoding="utf-8")), "Content-Type": "application/json"}
     connection.request(method, f"/api/{path}", headers=headers, body="{}" if method == "PUT" else None)
     response = connection.getresponse()
     content = response.read()
+    if response.status == http.client.UNAUTHORIZED:
+        raise Unknown
     if response.status >= 300:
         return None
     return json.loads(content) if content else {}
@@ -73,9 +86,18 @@ def is_through() -> bool:
 
 def main() -> int:
     """Wait until all nodes serve, and enable what is missing."""
-    while not is_through():
-        time.sleep(15)
-    return 0
+    said = False
+    while True:
+        pause = PAUSE
+        try:
+            if is_through():
+                return 0
+        except Unknown:
+            pause = REFUSED
+            if not said:
+                hooks.say("flags", UNKNOWN)
+            said = True
+        time.sleep(pause)
 
 
 if __name__ == "__main__":

@@ -12,8 +12,9 @@ import os
 import re
 import signal
 import subprocess
+import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 import cluster
@@ -23,15 +24,21 @@ from volume import Volume
 PRELAUNCH = """\
     {ok, _} = application:ensure_all_started(rabbitmq_prelaunch),
     _ = application:load(rabbit)"""
+# How long a join may take, in milliseconds, and how often a node asks for its turn: up to 8 s lie between two tries.
+JOINING = 300_000
+TURNS = 100
 # The function is that of `rabbitmqctl join_cluster`. Nodes join one after the other: a lock goes with the node that has
-# it. Where the member is lost, the join would wait for it without a word. The server starts when the mark is gone.
+# it. Where the member is lost, the join would wait for it without a word, and one that hangs would keep all others from
+# their turn. The server starts when the mark is gone.
 JOIN = """\
 Member = '%(member)s',
-Watch = fun() ->
-    monitor_node(Member, true),
+Watch = fun Watch(Time) ->
     receive
         {nodedown, Member} -> io:format("~ts was lost meanwhile~n", [Member]), halt(1);
+        begun -> Watch(%(joining)d);
         through -> ok
+    after
+        Time -> io:format("Joining ~ts has taken too long~n", [Member]), halt(1)
     end
 end,
 Lock = {stackwright_joins, self()},
@@ -40,8 +47,9 @@ try
     Context = rabbit_prelaunch:get_context(),
     ok = rabbit_prelaunch_feature_flags:setup(Context),
     ok = rabbit_prelaunch_cluster:setup(Context),
-    Watcher = spawn(Watch),
-    true = global:set_lock(Lock, [Member]),
+    Watcher = spawn(fun() -> monitor_node(Member, true), Watch(infinity) end),
+    global:set_lock(Lock, [Member], %(turns)d) orelse throw("other nodes joined all the time"),
+    Watcher ! begun,
     ok = rabbit_db_cluster:join(Member, disc),
     ok = file:delete("%(marker)s"),
     Watcher ! through,
@@ -51,14 +59,49 @@ of
 catch
     _:Reason -> io:format("This node could not join ~ts: ~tp~n", [Member, Reason]), halt(1)
 end."""
+# A member asks the others before it starts Mnesia, and deletes its own tables where one with Mnesia running knows fewer
+# members. So a copy is shown only when all who are reached have asked, and know all members that the copy knows; they
+# wait then. Nodes that show a copy themselves never ask. Nobody reads the copy: as it has masters, Mnesia lets one of
+# them load its own tables, even where this node has the lowest name, or saw all others go. The list of members gets no
+# master: that would permit what does not fit together.
 SHOW = """\
+Others = [%(others)s],
+Hide = fun Hide() ->
+    receive {hide, Asking} -> Asking ! {hidden, mnesia:stop()}, Hide() end
+end,
+IsShown = fun(Node) -> is_pid(rpc:call(Node, erlang, whereis, [stackwright_shows], 5000)) end,
+Waits = fun(Node) ->
+    Members = rpc:call(Node, mnesia, system_info, [db_nodes], 5000),
+    rpc:call(Node, ets, lookup, [mnesia_gvar, use_dir], 5000) =:= [{use_dir, true}]
+        andalso is_list(Members) andalso mnesia:system_info(db_nodes) -- Members =:= []
+end,
+Show = fun Show() ->
+    Reached = [Node || Node <- Others, net_adm:ping(Node) =:= pong, not IsShown(Node)],
+    case Reached =/= [] andalso lists:all(Waits, Reached) of
+        true ->
+            ok = mnesia:set_master_nodes(Others),
+            ok = mnesia:set_master_nodes(schema, []),
+            ok = mnesia:start();
+        false ->
+            receive {hide, _} = Asked -> self() ! Asked after 500 -> Show() end
+    end
+end,
 try
-%(prelaunch)s%(tables)s,
-    persistent_term:put(stackwright_shown, true)
+%(prelaunch)s,
+    register(stackwright_shows, spawn(fun() ->
+        try %(has_tables)s andalso Show()
+        catch _:Reason -> io:format("The tables of a join cannot be shown: ~tp~n", [Reason])
+        end,
+        Hide()
+    end))
 catch
-    _:Reason -> io:format("The tables of a join cannot be shown: ~tp~n", [Reason]), halt(1)
+    _:Failed -> io:format("Erlang cannot run for the others: ~tp~n", [Failed]), halt(1)
 end."""
-HIDE = "case persistent_term:get(stackwright_shown, false) of true -> mnesia:stop(); false -> not_yet end."
+HIDE = """\
+stackwright_shows ! {hide, self()},
+receive {hidden, Said} -> Said after 5000 -> not_yet end."""
+# How many seconds a question may take. For one with data, this is the time that it has for all of its questions.
+ANSWER = 60.0
 VIEW = "{rabbit_nodes:list_members(), rabbit_nodes:list_running()}."
 
 
@@ -75,11 +118,11 @@ def say(text: str) -> None:
     print(text, flush=True)
 
 
-def control(number: int, *words: str) -> str:
+def control(number: int, *words: str, seconds: float = ANSWER) -> str:
     """Return what a node says; nothing where it does not answer, or refuses."""
     command = ["rabbitmqctl", "--longnames", "--node", cluster.node(number), *words]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False)
     except subprocess.TimeoutExpired:
         return ""
     return done.stdout if done.returncode == 0 else ""
@@ -92,9 +135,9 @@ def read(printed: str, asked: int) -> View | None:
     return view if view is not None and cluster.node(asked) in view.members else None
 
 
-def view(number: int) -> View | None:
+def view(number: int, seconds: float = ANSWER) -> View | None:
     """Ask a node for its cluster."""
-    return read(control(number, "eval", VIEW), number)
+    return read(control(number, "eval", VIEW, seconds=seconds), number)
 
 
 def is_disowned(declared: int, serving: Iterable[int]) -> bool:
@@ -106,8 +149,10 @@ def is_disowned(declared: int, serving: Iterable[int]) -> bool:
     if 2 * len(numbers) <= declared:
         return False
     views: dict[str, View] = {}
-    for number in numbers:
-        found = view(number)
+    begin = time.monotonic()
+    for place, number in enumerate(numbers):
+        # Nobody takes the time of those that are asked after it. Who does not answer says nothing.
+        found = view(number, (ANSWER - (time.monotonic() - begin)) / (len(numbers) - place))
         if found is not None and cluster.node(cluster.ordinal()) in found.members:
             return False
         if found is not None:
@@ -137,7 +182,8 @@ def start(own: Volume, number: int) -> list[str]:
     own.mark()
     member = cluster.node(number)
     say(f"Joining {member}")
-    return command(JOIN % {"prelaunch": PRELAUNCH, "member": member, "marker": own.marker, "data": own.data})
+    bounds = {"joining": JOINING, "turns": TURNS}
+    return command(JOIN % {"prelaunch": PRELAUNCH, "member": member, "marker": own.marker, "data": own.data, **bounds})
 
 
 @contextmanager
@@ -147,18 +193,31 @@ def shown(own: Volume) -> Iterator[subprocess.Popen[bytes]]:
     Others may wait for that before they serve: one that is no majority without this node, and one that was restarted
     while this node copied its tables, because this one might have gone on alone.
     """
-    tables = ",\n    ok = mnesia:start()" if own.has_tables else ""
-    program = command(SHOW % {"prelaunch": PRELAUNCH, "tables": tables})
+    words = {"others": ", ".join(f"'{each}'" for each in others(own)), "has_tables": str(own.has_tables).lower()}
+    program = command(SHOW % {"prelaunch": PRELAUNCH, **words})
     running = subprocess.Popen(program, start_new_session=True)
     try:
         yield running
     finally:
-        running.terminate()
-        try:
+        end(running)
+
+
+def others(own: Volume) -> list[str]:
+    """Return all other nodes that belong to the cluster, or may."""
+    try:
+        declared = cluster.replicas() or 0
+    except cluster.Unanswered:
+        declared = 0
+    return sorted({*own.members, *map(cluster.node, range(declared))} - {own.name})
+
+
+def end(running: subprocess.Popen[bytes]) -> None:
+    """End a program and all that it started: no second Erlang can have the name of the node."""
+    for sent in (signal.SIGTERM, signal.SIGKILL):
+        with suppress(ProcessLookupError):
+            os.killpg(running.pid, sent)
+        with suppress(subprocess.TimeoutExpired):
             running.wait(30)
-        except subprocess.TimeoutExpired:
-            os.killpg(running.pid, signal.SIGKILL)
-            running.wait()
 
 
 def hide(running: subprocess.Popen[bytes]) -> bool:

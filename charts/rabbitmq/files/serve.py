@@ -4,6 +4,7 @@ import os
 import sys
 import time
 
+import attempts
 import cluster
 import join
 import peers
@@ -13,6 +14,12 @@ from join import say
 from volume import Volume
 
 SERVER = ["rabbitmq-server"]
+# Each change of the newer store, also that of its members, needs most of them, and only their servers count there.
+STUCK = (
+    "Nobody serves. The cluster uses khepri_db: if only one node was a member before this one, it cannot serve without"
+    " this one, which cannot help. If it is still so in some minutes, run `rabbitmqctl force_standalone_khepri_boot` in"
+    " the pod of that one, and in no other: what it has is kept, and this node joins then"
+)
 
 
 def is_disowned(own: Volume) -> bool:
@@ -46,6 +53,8 @@ def is_forgotten(own: Volume) -> bool:
     """Wait until others serve, and let them forget this node; return whether none of them knows it now."""
     numbers, _ = peers.look(cluster.ordinal())
     if numbers is None:
+        if own.has_newer_store:
+            say(STUCK)
         with join.shown(own) as running:
             numbers = peers.await_clear()
             while numbers and not join.hide(running):
@@ -59,10 +68,23 @@ def forgotten_by(numbers: list[int]) -> bool:
     return not numbers or any(join.forget(number) for number in numbers)
 
 
+def is_wanted() -> bool:
+    """Return whether there shall be this node; no where nobody says so."""
+    try:
+        return cluster.ordinal() < (cluster.replicas() or 0)
+    except cluster.Unanswered:
+        return False
+
+
 def target() -> int | None:
     """Wait until this node can join; return the node to join, None to begin a cluster."""
     while True:
         numbers = peers.await_clear()
+        if not is_wanted():
+            # One that joined now, and was gone then, would be missed by the others for ever.
+            say("Waiting: nobody says that there shall be this node")
+            time.sleep(5)
+            continue
         ready = next((number for number in numbers if join.forget(number)), None)
         if ready is not None or not numbers:
             return ready
@@ -87,7 +109,7 @@ def decide(own: Volume) -> tuple[list[str], bool]:
     return SERVER, True
 
 
-def main() -> None:
+def become() -> None:
     """Decide, and become what was decided."""
     words, begins = decide(volume.own())
     prepare.write_peers(begins=begins)
@@ -95,5 +117,13 @@ def main() -> None:
     os.execvp(words[0], words)  # noqa: S606  it is the program that the pod is for
 
 
+def main() -> int:
+    """Become the server: at once with data, else beside a program that lets a join be tried again."""
+    own = volume.own()
+    if own.has_data and not own.is_marked:
+        become()
+    return attempts.run(become, own)
+
+
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -16,6 +16,8 @@ from typing import Any
 
 import cluster
 import hooks
+import volume
+from volume import Volume
 
 # How often a change of a queue's replicas is tried: one change at a time is permitted for each queue.
 TRIES = 10
@@ -117,6 +119,17 @@ def forget_lost(replicas: int) -> None:
             run("rabbitmqctl", "forget_cluster_node", name)
 
 
+def has_joined(own: Volume, seconds: float) -> bool:
+    """Wait while this node joins, or undoes a join; return whether it is a member that can leave.
+
+    The others have forgotten one that has undone its join. Until then they may need its Erlang.
+    """
+    deadline = time.monotonic() + seconds
+    while own.is_marked and time.monotonic() < deadline:
+        time.sleep(1)
+    return own.has_data and not own.is_marked
+
+
 def leave(replicas: int, seconds: float) -> None:
     """Move all replicas to the nodes that stay, and leave the cluster."""
     mine = cluster.node(cluster.ordinal())
@@ -161,12 +174,14 @@ def main() -> int:
         replicas = cluster.ordinal() + 1
     if not replicas:
         return 0
+    seconds, begin = float(sys.argv[1]), time.monotonic()
     if cluster.ordinal() >= replicas:
-        leave(replicas, float(sys.argv[1]))
+        if has_joined(volume.own(), seconds * WAITING):
+            leave(replicas, seconds - (time.monotonic() - begin))
     else:
         # Those that leave need the ones that stay, and Kubernetes may restart these at the same time. A broker that
         # does not answer any more helps nobody.
-        await_higher(float(sys.argv[1]) * WAITING, replicas, tries=1)
+        await_higher(seconds * WAITING, replicas, tries=1)
         if replicas > 1:
             hand_over()
     return 0

@@ -42,11 +42,15 @@ class Volume:
         return (self.place / "schema.DAT").exists()
 
     @property
+    def has_newer_store(self) -> bool:
+        """Return whether the cluster keeps its records in the newer store, which a person has chosen."""
+        return self.flags.exists() and "khepri_db" in self.flags.read_text(encoding="utf-8", errors="replace")
+
+    @property
     def has_data(self) -> bool:
         """Return whether the node looks like the member of a cluster which it did not leave."""
         # `coordination` is there before a node has joined anybody. It is data only where the newer store is in use.
-        is_newer = self.flags.exists() and "khepri_db" in self.flags.read_text(encoding="utf-8", errors="replace")
-        return self.has_tables or (is_newer and (self.place / "coordination").exists())
+        return self.has_tables or (self.has_newer_store and (self.place / "coordination").exists())
 
     @property
     def members(self) -> frozenset[str]:

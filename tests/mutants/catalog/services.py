@@ -6,6 +6,7 @@ KEYSTONE = "tests/functional/services/test_keystone.py"
 EVERY_SERVICE = "tests/functional/services/test_cases.py"
 ON_FAULTS = "tests/runtime/test_service_controller.py"
 BROKER_PROGRAMS = "tests/unit/charts/test_rabbitmq_programs.py"
+BROKER_ATTEMPTS = "tests/unit/charts/test_rabbitmq_attempts.py"
 
 MUTANTS = (
     Mutant(
@@ -35,6 +36,27 @@ MUTANTS = (
         "if found is not None and cluster.node(cluster.ordinal()) in found.members:\n            return False",
         "if False:\n            return False",
         (f"{BROKER_PROGRAMS}::test_data_are_put_aside_only_where_most_nodes_have_forgotten_them",),
+    ),
+    Mutant(
+        "a copy of tables that a cut join has left may be read by others",
+        "charts/rabbitmq/files/join.py",
+        "ok = mnesia:set_master_nodes(Others),",
+        "ok = ok,",
+        (f"{BROKER_PROGRAMS}::test_a_copy_of_tables_is_shown_to_those_alone_who_wait_for_it",),
+    ),
+    Mutant(
+        "a join that was told to end is tried again",
+        "charts/rabbitmq/files/attempts.py",
+        "if told or code < 0 or not own.is_marked:",
+        "if code < 0 or not own.is_marked:",
+        (f"{BROKER_ATTEMPTS}::test_who_is_told_to_end_ends_in_its_own_time",),
+    ),
+    Mutant(
+        "a node of a broker joins although it is being scaled away",
+        "charts/rabbitmq/files/serve.py",
+        "if not is_wanted():",
+        "if False:",
+        (f"{BROKER_PROGRAMS}::test_a_node_that_shall_go_undoes_its_join_and_does_not_join_again",),
     ),
     Mutant(
         "a user's own Secret is deleted when another account is used",

@@ -3,8 +3,10 @@
 import importlib
 import re
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -16,7 +18,7 @@ FILES = Path(__file__).parents[3] / "charts" / "rabbitmq" / "files"
 
 @pytest.fixture
 def programs(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, ModuleType]]:
-    names = ("cluster", "flags", "join", "peers", "prepare", "ready", "serve", "stop", "volume")
+    names = ("attempts", "cluster", "flags", "hooks", "join", "peers", "prepare", "ready", "serve", "stop", "volume")
     monkeypatch.syspath_prepend(str(FILES))
     monkeypatch.setenv("POD_NAME", "rabbitmq-server-2")
     monkeypatch.setenv("POD_NAMESPACE", "openstack")
@@ -171,6 +173,46 @@ def test_one_that_was_to_leave_and_is_lost_is_forgotten(
 
 
 @pytest.mark.parametrize(
+    ("has_tables", "marked_for", "leaves"),
+    [
+        pytest.param(True, 0, True, id="a-member"),
+        pytest.param(True, 3, True, id="one-that-gets-through-meanwhile"),
+        pytest.param(False, 3, False, id="one-whose-join-is-undone"),
+        pytest.param(False, 0, False, id="one-that-has-not-joined"),
+        pytest.param(True, 1_000_000, False, id="one-that-is-cut-short"),
+    ],
+)
+def test_only_a_member_leaves(
+    programs: dict[str, ModuleType],
+    monkeypatch: pytest.MonkeyPatch,
+    own: Any,
+    has_tables: bool,
+    marked_for: int,
+    leaves: bool,
+) -> None:
+    """Who still joins is waited for: killed then, it would be missed by the others for ever."""
+    if has_tables:
+        write_tables(own)
+    if marked_for:
+        own.mark()
+    waited, calls, stop = list[float](), Calls(list_running=members(0, 1, 2)), programs["stop"]
+
+    def sleep(seconds: float) -> None:
+        waited.append(seconds)
+        if len(waited) == marked_for:
+            own.unmark()
+
+    monkeypatch.setattr(time, "sleep", sleep)
+    monkeypatch.setattr(stop, "run", calls)
+    monkeypatch.setattr(programs["volume"], "own", lambda: own)
+    monkeypatch.setattr(programs["cluster"], "replicas", lambda: 1)
+    monkeypatch.setattr(sys, "argv", ["stop.py", "0.5"])
+    assert stop.main() == 0
+    assert ("rabbitmqctl reset" in calls.made) is leaves
+    assert bool(calls.made) is leaves
+
+
+@pytest.mark.parametrize(
     ("status", "body", "trouble"),
     [
         pytest.param(200, {"running": True}, "", id="it-runs"),
@@ -194,7 +236,7 @@ class Nodes:
     def __init__(self, programs: dict[str, ModuleType], views: dict[int, str]) -> None:
         self.node, self.views, self.made = programs["cluster"].node, views, list[str]()
 
-    def __call__(self, number: int, *words: str) -> str:
+    def __call__(self, number: int, *words: str, **_: float) -> str:
         self.made.append(f"{number}: {' '.join(words)}")
         if words[0] == "forget_cluster_node" and number in self.views:
             members, running = re.findall(r"\[[^\]]*\]", self.views[number])
@@ -263,6 +305,15 @@ def test_a_node_without_data_joins_the_one_that_serves(programs: dict[str, Modul
     assert not [each for each in nodes.made if "forget" in each]
 
 
+def test_no_join_keeps_others_from_theirs_for_ever(programs: dict[str, ModuleType], play: Play, own: Any) -> None:
+    play(2, {1: cluster_of(0, 1)})
+    (words, _), join = programs["serve"].decide(own), programs["join"]
+    assert f"begun -> Watch({join.JOINING})" in words[-1]
+    assert f"global:set_lock(Lock, [Member], {join.TURNS})" in words[-1]
+    # On average 4 s lie between two tries: whoever waits behind one that hangs gets its turn.
+    assert join.TURNS * 4000 > join.JOINING
+
+
 def test_only_node_0_begins_a_cluster(programs: dict[str, ModuleType], play: Play, own: Any) -> None:
     play(0, {})
     assert programs["serve"].decide(own) == (["rabbitmq-server"], True)
@@ -276,6 +327,27 @@ def test_a_node_that_lost_its_volume_is_forgotten_before_it_joins(
     words, _ = programs["serve"].decide(own)
     assert joined(words) == programs["cluster"].node(0)
     assert f"0: forget_cluster_node {programs['cluster'].node(2)}" in nodes.made
+
+
+def test_a_node_that_shall_go_undoes_its_join_and_does_not_join_again(
+    programs: dict[str, ModuleType], play: Play, own: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed while it joined again, it would be half of the members, and the other one would serve nobody."""
+    own.mark()
+    write_tables(own)
+    nodes = play(2, {0: cluster_of(0, 2, running=(0,))}, replicas=1)
+    states = list[tuple[bool, bool]]()
+
+    def sleep(_: float) -> None:
+        states.append((own.is_marked, own.has_data))
+        monkeypatch.setattr(programs["cluster"], "replicas", lambda: 3)
+
+    monkeypatch.setattr(time, "sleep", sleep)
+    words, _ = programs["serve"].decide(own)
+    assert f"0: forget_cluster_node {programs['cluster'].node(2)}" in nodes.made
+    assert states == [(False, False)]
+    # Wanted again, it joins.
+    assert joined(words) == programs["cluster"].node(0)
 
 
 def test_one_that_does_not_answer_is_not_joined(programs: dict[str, ModuleType], play: Play, own: Any) -> None:
@@ -309,9 +381,72 @@ def test_who_waits_for_the_tables_of_a_join_is_shown_them(
     monkeypatch.setattr(programs["peers"], "serves", lambda asked: asked == host and started.exists())
     words, _ = programs["serve"].decide(own)
     assert joined(words) == programs["cluster"].node(0)
-    assert "mnesia:start()" in started.read_text()
-    hidden = next(place for place, each in enumerate(nodes.made) if "mnesia:stop()" in each)
+    assert "try true andalso Show()" in started.read_text()
+    hidden = next(place for place, each in enumerate(nodes.made) if "{hide, self()}" in each)
     assert hidden < nodes.made.index(f"0: forget_cluster_node {programs['cluster'].node(2)}")
+
+
+def test_a_copy_of_tables_is_shown_to_those_alone_who_wait_for_it(
+    programs: dict[str, ModuleType], play: Play, own: Any, tmp_path: Path
+) -> None:
+    """They may know more members than are declared; those that do not answer are waited for no longer."""
+    own.mark()
+    write_tables(own, 0, 2, 4)
+    play(2, {}, replicas=2)
+    with programs["join"].shown(own) as running:
+        started = tmp_path / "programs" / "started"
+        while not started.exists():
+            time.sleep(0.01)
+    assert running.poll() is not None
+    asked, shown = started.read_text(), programs["cluster"].node
+    assert f"Others = ['{shown(0)}', '{shown(1)}', '{shown(4)}']," in asked
+    # It is never read, and says so before it can be seen.
+    assert asked.index("lists:all(Waits, Reached)") < asked.index("mnesia:set_master_nodes(Others)")
+    assert asked.index("mnesia:set_master_nodes(schema, [])") < asked.index("mnesia:start()")
+
+
+@pytest.mark.parametrize("newer", [True, False])
+def test_a_person_is_told_what_alone_gets_the_newer_store_going_again(
+    programs: dict[str, ModuleType],
+    play: Play,
+    own: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    newer: bool,
+) -> None:
+    own.mark()
+    own.flags.write_text("[khepri_db].\n" if newer else "[].\n")
+    play(2, {0: cluster_of(0), 2: "stopped"}, serving=[])
+    started = tmp_path / "programs" / "started"
+    monkeypatch.setattr(programs["peers"], "serves", lambda _: started.exists())
+    programs["serve"].decide(own)
+    assert ("force_standalone_khepri_boot" in capsys.readouterr().out) is newer
+
+
+def runs(number: str) -> bool:
+    """Whether a process runs, and is not only waiting for somebody to ask how it ended."""
+    try:
+        return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def test_nothing_is_left_of_what_ran_for_the_others(
+    programs: dict[str, ModuleType], play: Play, own: Any, tmp_path: Path
+) -> None:
+    """The shell that is asked to end may be gone before Erlang is."""
+    play(2, {})
+    folder = tmp_path / "programs"
+    (folder / "rabbitmq-server").write_text(f"#!/bin/sh\nsleep 60 &\necho $! > {folder}/erlang\nwait\n")
+    with programs["join"].shown(own):
+        while not (erlang := folder / "erlang").exists() or not erlang.read_text().endswith("\n"):
+            time.sleep(0.01)
+    # What is killed is gone a moment later.
+    deadline = time.monotonic() + 10
+    while runs(erlang.read_text().strip()) and time.monotonic() < deadline:
+        pass
+    assert not runs(erlang.read_text().strip())
 
 
 def test_node_0_that_was_killed_while_it_joined_begins_where_nobody_has_data(
@@ -354,6 +489,22 @@ def test_data_are_put_aside_only_where_most_nodes_have_forgotten_them(
     assert own.place.exists() is not aside
     kept = [path.read_text() for path in own.data.glob(f"{own.name}.aside-*/schema.DAT")]
     assert kept == (["tables"] if aside else [])
+
+
+def test_a_node_with_data_does_not_wait_for_each_of_many_that_hang(
+    programs: dict[str, ModuleType], play: Play, own: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    write_tables(own)
+    ask = programs["join"].control
+    play(2, {0: "", 1: "", 3: "", 4: ""}, replicas=5)
+    monkeypatch.setattr(programs["join"], "control", ask)
+    monkeypatch.setattr(programs["join"], "ANSWER", 1.0)
+    program = tmp_path / "programs" / "rabbitmqctl"
+    program.write_text("#!/bin/sh\nexec sleep 5\n")
+    program.chmod(0o755)
+    begin = time.monotonic()
+    assert programs["serve"].decide(own) == (["rabbitmq-server"], False)
+    assert time.monotonic() - begin < 4
 
 
 @pytest.mark.parametrize("known", [(2,), ()], ids=["it-has-a-cluster-of-its-own", "it-does-not-say"])
@@ -408,6 +559,49 @@ def test_flags_are_enabled_when_all_nodes_run_one_version(programs: dict[str, Mo
     assert not flags.are_alike(alike, 3)
     assert not flags.are_alike([alike[0], node_of(programs, 1, "4.0.5")], 2)
     assert not flags.are_alike([alike[0], node_of(programs, 1, running=False)], 2)
+
+
+class Refuses(BaseHTTPRequestHandler):
+    """A node that knows no such user."""
+
+    def do_GET(self) -> None:
+        self.send_response(401)
+        self.end_headers()
+
+    def log_message(self, *_: Any) -> None:
+        """Say nothing."""
+
+
+class Enough(Exception):
+    """The test has seen what it wanted."""
+
+
+def test_a_node_that_does_not_know_its_first_user_is_asked_seldom_and_that_is_said_once(
+    programs: dict[str, ModuleType], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    said, pauses = list[str](), list[float]()
+
+    def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) == 3:
+            raise Enough
+
+    user = tmp_path / "default_user.conf"
+    user.write_text("default_user = somebody\ndefault_pass = of-old\n")
+    with ThreadingHTTPServer(("127.0.0.1", 0), Refuses) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        monkeypatch.setattr(programs["cluster"], "AMQP", server.server_port)
+        monkeypatch.setattr(programs["cluster"], "replicas", lambda: 3)
+        monkeypatch.setattr(programs["ready"], "MANAGEMENT", server.server_port)
+        monkeypatch.setattr(programs["ready"], "USER", user)
+        monkeypatch.setattr(programs["hooks"], "say", lambda _, text: said.append(text))
+        monkeypatch.setattr(time, "sleep", sleep)
+        with pytest.raises(Enough):
+            programs["flags"].main()
+        server.shutdown()
+    assert min(pauses) > 600
+    assert len(said) == 1
+    assert "default_user.conf" in said[0]
 
 
 def test_flags_that_are_an_experiment_or_a_person_s_choice_stay_disabled(programs: dict[str, ModuleType]) -> None:
