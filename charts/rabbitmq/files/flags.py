@@ -21,6 +21,8 @@ BY_HAND = frozenset({"khepri_db"})
 # How many seconds lie between two looks; more where the first user is not let in: each try stands in the broker's log.
 PAUSE = 15.0
 REFUSED = 1800.0
+# A broker that starts may refuse somebody whom it knows a moment later.
+DOUBTS = 3
 UNKNOWN = (
     "the broker does not let its first user in, so nobody enables new feature flags; correct the Secret with"
     " default_user.conf and restart all nodes, or enable what `rabbitmqctl list_feature_flags` calls disabled"
@@ -86,18 +88,18 @@ def is_through() -> bool:
 
 def main() -> int:
     """Wait until all nodes serve, and enable what is missing."""
-    said = False
+    refused = 0
     while True:
-        pause = PAUSE
         try:
             if is_through():
                 return 0
         except Unknown:
-            pause = REFUSED
-            if not said:
+            refused += 1
+            if refused == DOUBTS:
                 hooks.say("flags", UNKNOWN)
-            said = True
-        time.sleep(pause)
+        else:
+            refused = 0
+        time.sleep(PAUSE if refused < DOUBTS else REFUSED)
 
 
 if __name__ == "__main__":

@@ -62,8 +62,9 @@ end."""
 # A member asks the others before it starts Mnesia, and deletes its own tables where one with Mnesia running knows fewer
 # members. So a copy is shown only when all who are reached have asked, and know all members that the copy knows; they
 # wait then. Nodes that show a copy themselves never ask. Nobody reads the copy: as it has masters, Mnesia lets one of
-# them load its own tables, even where this node has the lowest name, or saw all others go. The list of members gets no
-# master: that would permit what does not fit together.
+# them load its own tables, even where this node has the lowest name, or saw all others go. Only who was reached is one,
+# for others may show a copy as well. The list of members gets no master: that would permit what does not fit together.
+# Who belongs to the cluster stands in the copy, too: nobody else may say so just after a loss of power.
 SHOW = """\
 Others = [%(others)s],
 Hide = fun Hide() ->
@@ -76,10 +77,11 @@ Waits = fun(Node) ->
         andalso is_list(Members) andalso mnesia:system_info(db_nodes) -- Members =:= []
 end,
 Show = fun Show() ->
-    Reached = [Node || Node <- Others, net_adm:ping(Node) =:= pong, not IsShown(Node)],
+    All = lists:usort(Others ++ mnesia:system_info(db_nodes)) -- [node()],
+    Reached = [Node || Node <- All, net_adm:ping(Node) =:= pong, not IsShown(Node)],
     case Reached =/= [] andalso lists:all(Waits, Reached) of
         true ->
-            ok = mnesia:set_master_nodes(Others),
+            ok = mnesia:set_master_nodes(Reached),
             ok = mnesia:set_master_nodes(schema, []),
             ok = mnesia:start();
         false ->
