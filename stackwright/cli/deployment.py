@@ -1,6 +1,7 @@
 """Deploys the operators and a cloud to a cluster, with machines and a first server where these are wanted."""
 
 import asyncio
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from stackwright.kube import config
 from stackwright.kube.client import Client
 from stackwright.kube.resource import JsonObject
 from stackwright.local import binaries, first_server, operator_chart, reach
+from stackwright.local.cluster import layout
+from stackwright.local.cluster.layout import Layout
 from stackwright.local.distribution import Ask
 from stackwright.local.first_server import creation, objects
 from stackwright.local.first_server.creation import FirstServer
@@ -45,8 +48,17 @@ def deploy(place: Place, wish: Wish, ask: Ask, progress: Progress) -> FirstServe
         values |= clouds.chart_values(cloud)
     helm = Helm(binaries.ensure(["helm"], progress=progress)["helm"], place.kubeconfig, place.context or "")
     profile = clouds.profile_of(cloud) if cloud is not None else RESTRICTED
-    asyncio.run(_operators(place, helm, values, profile, progress))
+    with _alone(place, progress):
+        asyncio.run(_operators(place, helm, values, profile, progress))
     return asyncio.run(_deploy(place, cloud, wish, ask, progress)) if cloud is not None else None
+
+
+def _alone(place: Place, progress: Progress) -> AbstractContextManager[None]:
+    """Let a second `up` of a cluster here wait: it would take the helm of the first one for one that was killed."""
+    if place.kubeconfig is None or not place.built:
+        return nullcontext()
+    lock = Layout(place.kubeconfig.parent).operators_lock
+    return layout.held(lock, lambda: progress.say("Another command installs the operators; waiting for it."))
 
 
 async def _operators(place: Place, helm: Helm, values: JsonObject, profile: str, progress: Progress) -> None:

@@ -104,9 +104,10 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.exit(exit_codes.INTERRUPTED)
     except Exception as error:
-        if not is_ours(error):
+        told = sentence(error)
+        if not told:
             raise
-        click.echo(f"Error: {error}", err=True)
+        click.echo(f"Error: {told}", err=True)
         sys.exit(exit_codes.FAILED)
 
 
@@ -116,3 +117,13 @@ def is_ours(error: Exception) -> bool:
     from stackwright.local.errors import LocalError  # noqa: PLC0415  likewise
 
     return isinstance(error, KubeError | LocalError)
+
+
+def sentence(error: Exception) -> str:
+    """Return what a user is told of an error; nothing of a bug, which needs its traceback."""
+    if is_ours(error):
+        return str(error)
+    # What this machine refuses: a file, a full disk. A timeout of our own is an OSError too, and has no such words.
+    if isinstance(error, OSError) and error.strerror:
+        return ": ".join(str(word) for word in (error.filename, error.strerror) if word)
+    return ""

@@ -67,7 +67,9 @@ def build(
 
 def environment(architecture: str, inherited: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return the compiler's environment: the user's, without what would change what is built."""
-    return dict(os.environ if inherited is None else inherited) | {
+    # Go keeps its own cache at home, and systemd for one tells its services of none.
+    given = {"HOME": str(Path.home())} | dict(os.environ if inherited is None else inherited)
+    return given | {
         "GOTOOLCHAIN": "local",  # never fetch another compiler
         "CGO_ENABLED": "0",
         "GOOS": "linux",

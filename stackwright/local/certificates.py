@@ -9,11 +9,12 @@ from pathlib import Path
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 LIFETIME = dt.timedelta(days=365)
-# Clocks differ a little between a machine and what runs on it.
-_BACKDATED = dt.timedelta(minutes=5)
+# Clocks differ a little between a machine and what runs on it, and one that was ahead is set back later.
+_BACKDATED = dt.timedelta(days=1)
 # An authority that ends sooner than this is replaced when there is an occasion.
 _RENEWED = dt.timedelta(days=60)
 
@@ -106,34 +107,47 @@ class Authority:
 def signing_key(directory: Path, file: str, *, keep: bool = False) -> Pair:
     """Return a key pair without a certificate: the private key signs tokens, the public one checks them.
 
-    With `keep`, a pair that is there already goes on, so that tokens which it signed stay valid.
+    With `keep`, a key that is there already and can be read goes on, so that tokens which it signed stay valid.
     """
     pair = Pair(directory / f"{file}.pub", directory / f"{file}.key")
-    if keep and pair.key.exists() and pair.certificate.exists():
-        return pair
-    key = ec.generate_private_key(ec.SECP256R1())
+    key = _read_key(pair.key) if keep else None
+    if key is None:
+        key = ec.generate_private_key(ec.SECP256R1())
+        write_private(pair.key, _private_bytes(key))
     public = serialization.PublicFormat.SubjectPublicKeyInfo
     pair.certificate.write_bytes(key.public_key().public_bytes(serialization.Encoding.PEM, public))
-    write_private(pair.key, _private_bytes(key))
     return pair
+
+
+def _read_key(path: Path) -> PrivateKeyTypes | None:
+    """Return the key in a file, or nothing if there is none, as after a disk was full."""
+    try:
+        return serialization.load_pem_private_key(path.read_bytes(), None)
+    except (OSError, ValueError):
+        return None
 
 
 def _still_valid_key(pair: Pair) -> ec.EllipticCurvePrivateKey | None:
     """Return the key of an authority that is there and will be for a while, or nothing."""
     try:
         certificate = x509.load_pem_x509_certificate(pair.certificate.read_bytes())
-        key = serialization.load_pem_private_key(pair.key.read_bytes(), None)
     except (OSError, ValueError):
         return None
+    key = _read_key(pair.key)
     usable = certificate.not_valid_after_utc - dt.datetime.now(dt.UTC) > _RENEWED
-    return key if usable and isinstance(key, ec.EllipticCurvePrivateKey) else None
+    if not usable or not isinstance(key, ec.EllipticCurvePrivateKey):
+        return None
+    # Whoever was interrupted between the two files has left those of two authorities.
+    return key if certificate.public_key() == key.public_key() else None
 
 
 def write_private(path: Path, content: bytes) -> None:
-    """Write a file that its owner alone can read, at no moment otherwise."""
-    path.unlink(missing_ok=True)
-    path.touch(mode=0o600, exist_ok=False)
-    path.write_bytes(content)
+    """Write a file that its owner alone can read, at no moment otherwise; it is there whole, or as it was before."""
+    beside = path.with_name(f".{path.name}.new")
+    beside.unlink(missing_ok=True)
+    beside.touch(mode=0o600, exist_ok=False)
+    beside.write_bytes(content)
+    beside.replace(path)
 
 
 def _certificate(subject: x509.Name, key: ec.EllipticCurvePublicKey, *, issuer: x509.Name) -> x509.CertificateBuilder:

@@ -167,23 +167,37 @@ def _extract(content: IO[bytes], artifact: Artifact, program: IO[bytes]) -> None
 
 def _copy(url: str, target: IO[bytes], arrived: _Arrived, timeout: float) -> str:
     """Copy what is published at an address, and return its digest."""
-    digest = hashlib.sha256()
-    try:
-        with _open(url, timeout) as answer:
-            arrived.expect(int(answer.headers.get("Content-Length") or 0))
-            while chunk := answer.read(_CHUNK):
-                arrived.add(len(chunk))
-                digest.update(chunk)
-                target.write(chunk)
-    except (http.client.HTTPException, OSError) as error:
-        raise _refusal(url, error) from error
+    digest, came = hashlib.sha256(), 0
+    with _opened(url, timeout) as answer:
+        size = int(answer.headers.get("Content-Length") or 0)
+        arrived.expect(size)
+        while chunk := _read(url, answer):
+            came += len(chunk)
+            arrived.add(len(chunk))
+            digest.update(chunk)
+            # What goes wrong here is of this machine, and not of theirs.
+            target.write(chunk)
+    # The library takes a connection that was cut for the end.
+    if came < size:
+        raise DownloadFailed(f"{url} was cut off after {came:,} of {size:,} bytes")
     return digest.hexdigest()
 
 
 def _text(url: str, timeout: float) -> str:
+    with _opened(url, timeout) as answer:
+        return _read(url, answer).decode(errors="replace")
+
+
+def _opened(url: str, timeout: float) -> http.client.HTTPResponse:
     try:
-        with _open(url, timeout) as answer:
-            return answer.read(_CHUNK).decode(errors="replace")
+        return _open(url, timeout)
+    except (http.client.HTTPException, OSError) as error:
+        raise _refusal(url, error) from error
+
+
+def _read(url: str, answer: http.client.HTTPResponse) -> bytes:
+    try:
+        return answer.read(_CHUNK)
     except (http.client.HTTPException, OSError) as error:
         raise _refusal(url, error) from error
 

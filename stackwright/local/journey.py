@@ -7,12 +7,12 @@ each other; only the images that carry a program of Kubernetes wait for the comp
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from stackwright.local import binaries, programs
+from stackwright.local import binaries, distribution, process, programs
 from stackwright.local.cluster import layout, lifecycle
 from stackwright.local.cluster.lifecycle import Cluster
 from stackwright.local.distribution import Ask
@@ -83,11 +83,17 @@ def travel(
 
     `also` are images on request that are built, too. So are those `beside` the cluster, in which no pod runs them.
     """
+    # It would be a pity to hear of it after half an hour.
+    lifecycle.require_root()
     known = building.catalogue()
     missing = look(name, known, (*also, *beside))
     for line in announcement(name, missing):
         progress.say(line)
-    with _beside(missing, known, progress):
+    early = _early(missing, known.recipes)
+    if any(known.recipes[image].scratch is None for image in early):
+        # The process beside us has nobody whom it could ask.
+        distribution.ensure(building.BUILDAH | building.MMDEBSTRAP, ask=ask, progress=progress)
+    with _beside(early, progress):
         binaries.ensure(programs.ALL, progress=progress)
     names = [image.name for image in _wanted(known, (*also, *beside))]
     images = building.build(names, known, ask=ask, progress=progress)
@@ -100,19 +106,30 @@ def travel(
     return Arrived(cluster, {image.name: image.reference for image in (*later, *images)})
 
 
+def _early(missing: Missing, recipes: Mapping[str, Recipe]) -> list[str]:
+    """Return the images that are built while the compiler works: those that need no result of its."""
+    early = [name for name in missing.images if not _carries_program(name, recipes)]
+    return early if missing.programs and _has_room() else []
+
+
 @contextmanager
-def _beside(missing: Missing, known: Catalogue, progress: Progress) -> Iterator[None]:
-    """Build in a process of its own the images that need no compiler's result, while the block compiles."""
-    early = [name for name in missing.images if not _carries_program(name, known.recipes)]
-    if not (missing.programs and early and _has_room()):
+def _beside(early: Sequence[str], progress: Progress) -> Iterator[None]:
+    """Build images in a process of its own while the block compiles."""
+    if not early:
         yield
         return
     log = archives.folder() / "beside.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     progress.say(f"Building {', '.join(early)} beside it; log: {log}")
-    command = [sys.executable, "-m", "stackwright.cli", "image", "build", "--yes", *early]
+    command = [sys.executable, "-m", "stackwright.cli", "image", "build", *early]
     with log.open("wb") as output:
-        builder = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)  # noqa: S603  our own program
+        builder = subprocess.Popen(  # noqa: S603  our own program
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            preexec_fn=process.ending_with_parent(),  # noqa: PLW1509  this thread waits for it
+        )
     try:
         yield
     except BaseException:

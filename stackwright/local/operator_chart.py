@@ -5,7 +5,7 @@ import contextlib
 import json
 import os
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from stackwright.kube.client import Client, Conflicts
 from stackwright.kube.crd import install as definitions
 from stackwright.kube.resource import JsonObject, Resource
 from stackwright.kube.shapes.states import state_of
-from stackwright.local import reach
+from stackwright.local import proxies, reach
 from stackwright.local.errors import OperatorsFailed
 from stackwright.local.progress import Progress
 
@@ -43,7 +43,7 @@ class Helm:
 
     def run(self, *arguments: str | Path, given: str = "") -> "subprocess.CompletedProcess[str]":
         """Run helm and return how it ended."""
-        environment = dict(os.environ)
+        environment = alike(os.environ)
         if self.kubeconfig is not None:
             environment["KUBECONFIG"] = str(self.kubeconfig)
         chosen = [f"--kube-context={self.context}"] if self.context else []
@@ -71,6 +71,14 @@ class Helm:
                 f"The operators could not be installed: {done.stderr.strip()}{kept if set(told or ()) - OURS else ''}"
             )
         return done.stdout
+
+
+def alike(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment in which helm reaches the same cluster as our own client, and in the same way. Pure.
+
+    By such variables helm would take another cluster than the one that it is told, or go there through a proxy.
+    """
+    return {name: value for name, value in proxies.without(environment).items() if not name.startswith("HELM_KUBE")}
 
 
 async def install(

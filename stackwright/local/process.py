@@ -11,6 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+USUAL_MASK = 0o022
+"""By which files can be read by all: what is built, or runs as other users, must not depend on the mask of a shell."""
+
+OWN_MOUNTS = ("unshare", "--mount", "--propagation", "private")
+"""Before a command of root's: what it mounts is seen by itself alone, and gone with it, even when it is killed."""
+
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -113,6 +119,7 @@ def stream(
         stdout=subprocess.DEVNULL if output is None else output,
         stderr=subprocess.PIPE,
         start_new_session=True,
+        umask=USUAL_MASK,
         preexec_fn=ending_with_parent(),  # noqa: PLW1509  the callers start processes from one thread
     )
     try:

@@ -4,7 +4,7 @@ import asyncio
 import os
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,6 +26,8 @@ class Launch:
     command: list[str]
     log: Path
     ready: Question
+    environment: Mapping[str, str] | None = None
+    """Its environment; without, it has ours."""
 
 
 class Program:
@@ -54,7 +56,8 @@ class Program:
         self._ended = asyncio.Event()
         self._asked_to_end = False
         try:
-            self._child = process.start(self._launch.command, log=self._launch.log)
+            launch = self._launch
+            self._child = process.start(launch.command, log=launch.log, environment=launch.environment)
         except OSError as error:
             raise ProgramFailed(f"{self.name} cannot be started: {error}") from error
         descriptor = os.pidfd_open(self._child.pid)

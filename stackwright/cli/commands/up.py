@@ -141,6 +141,7 @@ def _here(asked: Options, fleet: "Fleet | None", cloud: "Cloud | None", progress
     from stackwright.controllers.dataplane.preparation import IMAGE as EXECUTION  # noqa: PLC0415  likewise
     from stackwright.local import first_server, journey  # noqa: PLC0415  likewise
     from stackwright.local.images import building  # noqa: PLC0415  likewise
+    from stackwright.local.machine import lifecycle as nodes  # noqa: PLC0415  likewise
 
     name, ask = asked.name or DEFAULT_CLUSTER, asker(yes=asked.yes)
     also, beside = [], []
@@ -153,7 +154,7 @@ def _here(asked: Options, fleet: "Fleet | None", cloud: "Cloud | None", progress
     hint = "" if name == DEFAULT_CLUSTER else f" --name {name}"
     place = arrived.cluster.layout
     spare = arrived.cluster.settings.network.spare
-    return Place(place.kubeconfig, None, hint, arrived.images, spare, place.machines / "first-server")
+    return Place(place.kubeconfig, None, hint, arrived.images, spare, place.machines / nodes.FIRST_SERVER_KEY)
 
 
 def _elsewhere(kubeconfig: Path | None, context: str | None) -> Place:

@@ -34,6 +34,7 @@ def start(arguments: Sequence[str], *, log: Path, connect: Callable[[ProcessKey]
             stdout=subprocess.PIPE,
             stderr=output,
             start_new_session=True,  # The machine outlives the terminal.
+            umask=process.USUAL_MASK,
             text=True,
         )
     with keeper:

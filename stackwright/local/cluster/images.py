@@ -36,9 +36,10 @@ def archive_of(image: oci.Image, folder: Path) -> Path:
         with tempfile.TemporaryDirectory(dir=folder) as staging:
             made = Path(staging) / kept.name
             oci.write(image, made, architecture=versions.architecture())
-            for outdated in folder.glob(f"{name}-{'?' * _FINGERPRINT}.tar"):
-                outdated.unlink(missing_ok=True)
             made.replace(kept)
+            # Another process may have made the same at the same time, and reads it now.
+            for outdated in set(folder.glob(f"{name}-{'?' * _FINGERPRINT}.tar")) - {kept}:
+                outdated.unlink(missing_ok=True)
     return kept
 
 

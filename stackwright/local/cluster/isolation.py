@@ -14,6 +14,8 @@ from stackwright.local.errors import ClusterFailed
 
 REPLACED = ("proc", "run", "var")
 _VAR = ("lib/kubelet", "lib/cni", "lib/containerd", "lib/stackwright/volumes", "log/pods", "log/containers", "tmp")
+# Where the host's root is for a moment. The host's folders are beside it, so it has a name that none of them has.
+_HOST = ".stackwright-host"
 
 
 def enter(root: Path, var: Path, *, hostname: str, needed: Iterable[Path]) -> None:
@@ -40,12 +42,12 @@ def enter(root: Path, var: Path, *, hostname: str, needed: Iterable[Path]) -> No
 
 def settle(root: Path, hostname: str) -> None:
     """Make a folder that something is mounted on this process' root, and leave the host's behind."""
-    old = root / "old"
+    old = root / _HOST
     old.mkdir(exist_ok=True)
     _run("pivot_root", root, old)
     os.chdir("/")
-    _run("umount", "--lazy", "/old")
-    Path("/old").rmdir()
+    _run("umount", "--lazy", f"/{_HOST}")
+    Path("/", _HOST).rmdir()
     # Shared among the machine's own programs, so that a pod's mounts reach the kubelet; the host is not one of them.
     mount("--make-rshared", "/")
     socket.sethostname(hostname)

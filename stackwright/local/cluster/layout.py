@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import IO, Literal, TypeVar
 
 import msgspec
 
@@ -268,17 +268,26 @@ class Layout:
             yield
 
     @property
+    def gone(self) -> Path:
+        """What a cluster that was taken down leaves while its files are being removed; no cluster's name has a dot."""
+        return self.directory.parent / f".{self.directory.name}.gone"
+
+    @property
     def lock(self) -> Path:
         """The lock of the process that works on the cluster; it is outside the folder, which comes and goes."""
         return self.directory.parent / f".{self.directory.name}.lock"
+
+    @property
+    def operators_lock(self) -> Path:
+        """The lock of the process that installs the operators, which takes longer than what the other one is for."""
+        return self.directory.parent / f".{self.directory.name}.operators.lock"
 
 
 @contextmanager
 def held(path: Path, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
     """Hold a lock that is a file, and is there only while somebody holds it or waits for it."""
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     while True:
-        with path.open("w") as lock:
+        with _opened(path) as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -294,12 +303,24 @@ def held(path: Path, waiting: Callable[[], None] = lambda: None) -> Iterator[Non
             return
 
 
+def _opened(path: Path) -> IO[str]:
+    """Open a file for writing; who took a cluster down removes the folder around it when it is empty."""
+    while True:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            return path.open("w")
+        except FileNotFoundError:
+            continue
+
+
 def read(path: Path, kind: type[T]) -> T | None:
     """Return what a file of such a folder says, or None if there is none."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=kind)
     except FileNotFoundError:
         return None
+    except PermissionError as error:
+        raise ClusterFailed(f"{path} may not be read by you; use sudo.") from error
     except msgspec.MsgspecError as error:
         raise ClusterFailed(f"{path} cannot be read ({error}); remove it, and bring the cluster up again.") from error
 

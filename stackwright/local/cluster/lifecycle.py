@@ -13,6 +13,7 @@ from stackwright.local.cluster import (
     cgroups,
     first_process,
     layout,
+    mounts,
     nameservers,
     neighbours,
     network,
@@ -50,6 +51,9 @@ def up(name: str, *, progress: Progress, ask: Ask, audit: bool = False) -> Clust
     plugins = packages.ensure(ask, progress)
     programs = binaries.ensure(CLUSTER, progress=progress)
     with place.locked(progress):
+        # An interrupted `down` has left them; they disturb nobody, so none of them keeps a cluster from its start.
+        with suppress(OSError):
+            _remove_gone(place, progress)
         state = _whole(running(place))
         settings = place.read_settings()
         new = state is None or settings is None
@@ -73,22 +77,36 @@ def down(name: str, *, keep_data: bool, progress: Progress) -> bool:
     """End the cluster and remove all that it made; return whether there was anything."""
     place = layout.of(name)
     require_root()
-    if not place.directory.exists():
+    if not _left(place):
         return False
     with place.locked(progress):
-        state = running(place)
-        if state:
-            progress.say(f"Stopping the cluster {name}.")
-            first_process.end(state.first, asking=signal.SIGTERM if keep_data else None)
-        for machine in neighbours.of(place):
-            progress.say(f"Stopping the machine {machine.name}.")
-            neighbours.end(machine, orderly=keep_data)
-        _sweep(place, place.read_settings())
-        _remove(place, keep_data=keep_data, progress=progress)
+        # Whoever held the lock before us may have taken it down.
+        there = _left(place)
+        if place.directory.exists():
+            _end(place, orderly=keep_data, progress=progress)
+            _remove(place, keep_data=keep_data, progress=progress)
+        _remove_gone(place, progress)
     # The folder of all clusters goes with the last of them.
     with suppress(OSError):
         place.directory.parent.rmdir()
-    return True
+    return there
+
+
+def _left(place: Layout) -> bool:
+    """Return whether there is anything of a cluster: its folder, or what an interrupted `down` left of it."""
+    return place.directory.exists() or place.gone.exists()
+
+
+def _end(place: Layout, *, orderly: bool, progress: Progress) -> None:
+    """End a cluster and the machines beside it, and remove what they have outside of their folders."""
+    state = running(place)
+    if state:
+        progress.say(f"Stopping the cluster {place.directory.name}.")
+        first_process.end(state.first, asking=signal.SIGTERM if orderly else None)
+    for machine in neighbours.of(place):
+        progress.say(f"Stopping the machine {machine.name}.")
+        neighbours.end(machine, orderly=orderly)
+    _sweep(place, place.read_settings())
 
 
 def running(place: Layout) -> State | None:
@@ -172,17 +190,26 @@ def _sweep(place: Layout, settings: Settings | None) -> None:
 
 def _remove(place: Layout, *, keep_data: bool, progress: Progress) -> None:
     """Remove the cluster's files."""
-    mounts = [line.split()[1] for line in Path("/proc/mounts").read_text().splitlines()]
-    if inside := [mount for mount in mounts if Path(mount).is_relative_to(place.directory)]:
+    if inside := mounts.inside(place.directory.resolve(), Path("/proc/mounts").read_text()):
         raise ClusterFailed(f"Something is mounted at {inside[0]}; unmount it, and try again.")
     if not keep_data:
-        for machine in neighbours.of(place):
-            neighbours.remove_files(machine, progress)
-        progress.say(f"Removing the files of the cluster {place.directory.name}.")
-        shutil.rmtree(place.directory)
+        _remove_gone(place, progress)
+        # At once, or not at all: half of a cluster's files would be taken for a cluster.
+        place.directory.replace(place.gone)
+        _remove_gone(place, progress)
         return
     for path in place.passing():
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)
         else:
             path.unlink(missing_ok=True)
+
+
+def _remove_gone(place: Layout, progress: Progress) -> None:
+    """Remove the files that were put aside, which takes minutes where machines are among them."""
+    if not place.gone.exists():
+        return
+    for machine in neighbours.of(Layout(place.gone)):
+        neighbours.remove_files(machine, progress)
+    progress.say(f"Removing the files of the cluster {place.directory.name}.")
+    shutil.rmtree(place.gone)

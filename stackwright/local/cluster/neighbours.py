@@ -18,12 +18,15 @@ import msgspec
 
 from stackwright.local.cluster import cgroups, first_process, layout, network, processes
 from stackwright.local.cluster.layout import Layout, ProcessKey
+from stackwright.local.errors import Collision
 from stackwright.local.progress import Progress, duration
 
 # What systemd understands as a request to shut down in order.
 SHUT_DOWN = signal.SIGRTMIN + 3
 # After how many removed files a person hears of it again.
 _TOLD = 1000
+# How long the processes of a machine that has ended may take to be gone, in seconds.
+_PATIENCE = 10.0
 
 
 class MachineSettings(msgspec.Struct, frozen=True):
@@ -125,10 +128,16 @@ def end(machine: Neighbour, *, orderly: bool) -> None:
     """End a machine, and remove what it has outside of its folder; one that has ended is swept up after."""
     if state := machine.running():
         first_process.end(state.first, asking=SHUT_DOWN if orderly else None)
+    trees = cgroups.hierarchies()
+    if strangers := cgroups.processes(machine.cgroup, trees, patience=_PATIENCE):
+        raise Collision(
+            f"Another machine called {machine.name} runs beside a cluster called {machine.cluster}, with processes "
+            f"such as {strangers[0]} in the control group {machine.cgroup}; its folder is not {machine.directory}."
+        )
     network.unplug(machine.cable)
     network.unplug(machine.tunnel_cable)
     enabled = machine.controllers.read_text().split() if machine.controllers.exists() else []
-    cgroups.remove(machine.cgroup, cgroups.hierarchies(), enabled=enabled)
+    cgroups.remove(machine.cgroup, trees, enabled=enabled)
     machine.controllers.unlink(missing_ok=True)
     machine.state.unlink(missing_ok=True)
 

@@ -27,7 +27,7 @@ def run(layout: Layout, settings: Settings, first: ProcessKey, *, connected: Cal
             needed=_needed(layout, settings),
         )
         programs = preparation.prepare(layout, settings)
-    except LocalError as error:
+    except (LocalError, OSError) as error:
         print(error, file=sys.stderr, flush=True)  # noqa: T201  standard error is our log
         # The process that connects us would not understand why we are gone; it reads our log when it is done.
         connected()
@@ -39,11 +39,15 @@ def run(layout: Layout, settings: Settings, first: ProcessKey, *, connected: Cal
 
 
 def _needed(layout: Layout, settings: Settings) -> Iterable[Path]:
-    """Return the folders that the node's programs are pointed at."""
-    yield layout.directory
-    yield Path(settings.cni)
-    yield from (Path(path).resolve().parent for path in settings.binaries.values())
-    yield from (Path(path) for path in (sys.prefix, sys.base_prefix, *sys.path) if path)
+    """Return the folders that the node's programs are pointed at, and where they are behind links."""
+    named = [
+        layout.directory,
+        Path(settings.cni),
+        *(Path(path).resolve().parent for path in settings.binaries.values()),
+    ]
+    named += [Path(path) for path in (sys.prefix, sys.base_prefix, *sys.path) if path]
+    yield from named
+    yield from (path.resolve() for path in named if path.is_dir())
 
 
 async def _run(supervisor: Supervisor) -> None:
@@ -54,9 +58,12 @@ async def _run(supervisor: Supervisor) -> None:
     end = tasks.start(ending.wait())
     await asyncio.wait({running, end}, return_when=asyncio.FIRST_COMPLETED)
     running.cancel()
-    with suppress(asyncio.CancelledError):
-        await running
-    await supervisor.stop(_containers)
+    try:
+        with suppress(asyncio.CancelledError):
+            await running
+    finally:
+        # Also after a bug of ours: the kernel would kill etcd and all pods with us.
+        await supervisor.stop(_containers)
 
 
 def _containers() -> Iterable[int]:

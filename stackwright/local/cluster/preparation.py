@@ -1,10 +1,12 @@
 """Fills a cluster's folder with certificates and configuration, and says how each of its programs is run."""
 
+import os
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from stackwright.local import probe
+from stackwright.local import probe, proxies
 from stackwright.local.cluster import configuration, credentials, flags
 from stackwright.local.cluster.flags import Audit, Credentials
 from stackwright.local.cluster.layout import Layout, Settings
@@ -37,9 +39,19 @@ def prepare(layout: Layout, settings: Settings) -> list[ClusterProgram]:
         **dict.fromkeys(("kube-router", "volumes", "load-balancer"), ("kube-apiserver", "kubelet")),
     }
     return [
-        ClusterProgram(Launch(name, command, layout.log(name), questions[name]), needs.get(name, ()))
+        ClusterProgram(
+            Launch(name, command, layout.log(name), questions[name], environment(name, settings, os.environ)),
+            needs.get(name, ()),
+        )
         for name, command in commands.items()
     ]
+
+
+def environment(name: str, settings: Settings, inherited: Mapping[str, str]) -> dict[str, str]:
+    """Return a program's environment. Only what fetches images needs the proxies of the machine; pure."""
+    if name == "containerd":
+        return proxies.except_for((probe.LOOPBACK, "localhost", settings.address), inherited)
+    return proxies.without(inherited)
 
 
 def _configure(layout: Layout, settings: Settings, signed: Credentials) -> dict[str, Path]:

@@ -25,6 +25,8 @@ def reserve(place: Layout, make: Callable[[Settings], Settings]) -> Settings:
 def _reserved(place: Layout) -> Iterator[Taken]:
     """Return the ranges of other clusters, whether or not they run."""
     for folder in place.directory.parent.iterdir():
-        other = None if folder == place.directory or not folder.is_dir() else Layout(folder).read_settings()
+        # With a dot begins what is left of a cluster that is gone.
+        none = folder == place.directory or folder.name.startswith(".") or not folder.is_dir()
+        other = None if none else Layout(folder).read_settings()
         if other:
             yield from (Taken(one, f"the cluster {other.name}") for one in other.network.ranges)

@@ -120,6 +120,8 @@ async def await_condition(
                     if event.type in ("ADDED", "MODIFIED") and holds(event.object, condition):
                         return
         between()
+        # A server that is away refuses at once.
+        await asyncio.sleep(_ASKED)
 
 
 def holds(found: Plain, condition: str) -> bool:

@@ -58,6 +58,7 @@ class Supervisor:
         self._first = first
         self._clock = clock
         self._records = {wanted.launch.name: self._record(wanted) for wanted in programs}
+        self._untold = False
 
     def _record(self, wanted: ClusterProgram) -> _Record:
         name = wanted.launch.name
@@ -104,6 +105,8 @@ class Supervisor:
         """Ask a program how it is, until it has ended."""
         while not record.ended.is_set():
             well = await record.wanted.launch.ready()
+            if self._untold:
+                self._announce()
             if well != record.ready.is_set() and not record.ended.is_set():
                 if well:
                     record.ready.set()
@@ -129,7 +132,13 @@ class Supervisor:
 
     def _announce(self) -> None:
         states = tuple(record.state for record in self._records.values())
-        self._layout.write_state(State(self._first, states))
+        try:
+            self._layout.write_state(State(self._first, states))
+        except OSError:
+            # The disk may be full for a moment. The programs outlive it, and who reads of them is told afterwards.
+            self._untold = True
+        else:
+            self._untold = False
 
     def _reap(self) -> None:
         own = {record.program.pid for record in self._records.values()}
@@ -147,6 +156,7 @@ async def _end_containers(containers: Callable[[], Iterable[int]]) -> None:
 
 
 def _begin_anew(log: Path) -> None:
-    """Start a new log if the present one has grown large."""
-    if log.exists() and log.stat().st_size > _LARGEST_LOG:
-        shutil.move(log, log.with_suffix(".log.1"))
+    """Start a new log if the present one has grown large; a disk that refuses that keeps no program from its start."""
+    with suppress(OSError):
+        if log.exists() and log.stat().st_size > _LARGEST_LOG:
+            shutil.move(log, log.with_suffix(".log.1"))

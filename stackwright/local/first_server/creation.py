@@ -49,19 +49,16 @@ async def begin(client: Client, job: JsonObject) -> bool:
 
 async def recall(client: Client, namespace: str) -> FirstServer | None:
     """Return the server that was created before, if it is still there to answer a ping."""
-    said = read_message(await client.list(Pod, namespace, labels=f"app={objects.NAME}"))
-    try:
-        server = msgspec.json.decode(said, type=FirstServer)
-    except msgspec.DecodeError:
-        # Somebody has removed the Job's pod, and with it what it said.
+    server = _told(read_message(await client.list(Pod, namespace, labels=f"app={objects.NAME}")))
+    if server is None:
         return None
     # It may have moved since, and the URL of its console was good for some minutes only.
     here = await asyncio.to_thread(ping.answers, server.address, _MOMENT)
     return msgspec.structs.replace(server, host="", console="") if here else None
 
 
-async def await_answer(client: Client, namespace: str, progress: Progress) -> FirstServer:
-    """Wait until the server is active and answers a ping, and return what became of it."""
+async def await_answer(client: Client, namespace: str, progress: Progress) -> FirstServer | None:
+    """Wait until the server is active and answers a ping, and return what became of it, as far as its Job tells."""
     began = time.monotonic()
     while True:
         job = await client.get(Job, objects.NAME, namespace)
@@ -72,7 +69,8 @@ async def await_answer(client: Client, namespace: str, progress: Progress) -> Fi
     said = read_message(await client.list(Pod, namespace, labels=f"app={objects.NAME}"))
     if not _has(job, "Complete"):
         raise ClusterFailed(f"The first server was not created. The end of what its Job says:\n{said}")
-    server = msgspec.json.decode(said, type=FirstServer)
+    if (server := _told(said)) is None:
+        return None
     progress.say(f"The server {server.server} is active on {server.host}.")
     progress.update(f"Waiting for an answer of {server.address}.")
     if not await asyncio.to_thread(ping.answers, server.address, _BOOT):
@@ -94,6 +92,14 @@ def read_message(pods: Iterable[Pod]) -> str:
     if not ended:
         return "nothing; its pods are gone"
     return str(max(ended, key=lambda one: str(one.get("finishedAt", ""))).get("message", "")).strip()
+
+
+def _told(said: str) -> FirstServer | None:
+    try:
+        return msgspec.json.decode(said, type=FirstServer)
+    except msgspec.DecodeError:
+        # Somebody has removed the Job's pod, and with it what it said.
+        return None
 
 
 def _has(job: Job, condition: str) -> bool:

@@ -13,15 +13,13 @@ from stackwright.local.progress import Progress
 
 # buildah writes its steps to one stream and what they say to the other; the order matters to readers of the log.
 _ONE_STREAM = ("sh", "-c", 'exec "$@" >&2', "sh")
-# What buildah mounts is seen by itself alone, and gone with it, even when it is killed.
-_OWN_MOUNTS = ("unshare", "--mount", "--propagation", "private")
 
 
 class Buildah:
     """One storage, and the log of what is done in it."""
 
     def __init__(self, folder: Path, progress: Progress) -> None:
-        own_mounts = _OWN_MOUNTS if os.geteuid() == 0 else ()
+        own_mounts = process.OWN_MOUNTS if os.geteuid() == 0 else ()
         self._command = [*own_mounts, "buildah", "--root", str(folder / "storage"), "--runroot", str(folder / "run")]
         self._folder = folder
         self._progress = progress

@@ -13,12 +13,11 @@ from stackwright.local import binaries, distribution, oci, pause, versions
 from stackwright.local.cache import Cache
 from stackwright.local.distribution import Ask
 from stackwright.local.errors import ImageFailed
-from stackwright.local.images import archives, context, hashing, recipes, settings
+from stackwright.local.images import archives, bootstrapping, context, hashing, recipes, settings
 from stackwright.local.images.archives import Image
 from stackwright.local.images.buildah import Buildah
 from stackwright.local.images.hashing import Fingerprint
-from stackwright.local.images.recipes import Bootstrap, Recipe
-from stackwright.local.images.settings import Settings
+from stackwright.local.images.recipes import Recipe
 from stackwright.local.progress import Progress, duration
 
 PAUSE = "pause"
@@ -168,7 +167,9 @@ class Work:
         folder = staging / "context"
         folder.mkdir()
         if recipe.bootstrap:
-            self._bootstrap(image, recipe.bootstrap, machine, folder)
+            distribution.ensure(MMDEBSTRAP, ask=self._ask, progress=self._progress)
+            words = context.bootstrap(recipe.bootstrap, machine, folder)
+            self._buildah.run(image, words, doing="starting", program=bootstrapping.command(staging))
         programs = binaries.ensure(recipe.programs, progress=self._progress) if recipe.programs else {}
         context.fill(self._known.root, recipe, folder, programs)
         containerfile = context.containerfile(self._known.root, recipe, folder, inputs=image.inputs)
@@ -179,11 +180,6 @@ class Work:
         options = [word for argument in arguments for word in ("--build-arg", argument)]
         options += ["--volume", f"{mounted}:/mnt:ro"]
         self._buildah.build(image, context=folder, containerfile=containerfile, options=options)
-
-    def _bootstrap(self, image: Image, bootstrap: Bootstrap, machine: Settings, folder: Path) -> None:
-        distribution.ensure(MMDEBSTRAP, ask=self._ask, progress=self._progress)
-        words = context.bootstrap(bootstrap, machine, folder)
-        self._buildah.run(image, words, doing="starting", program=("mmdebstrap",))
 
     def _write_scratch(self, image: Image, archive: Path) -> None:
         scratch = self._known.recipes[image.name].scratch

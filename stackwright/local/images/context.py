@@ -1,5 +1,6 @@
 """What a build sees: its context with the recipe's inputs, and the folder with the machine's settings next to it."""
 
+import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping
@@ -34,8 +35,12 @@ def fill(root: Path, recipe: Recipe, folder: Path, programs: Mapping[str, Path])
         # The owner of a file and the umask make no difference to the image.
         target.chmod(0o755 if path.stat().st_mode & 0o100 else 0o644)
     for name, path in programs.items():
-        (folder / "programs").mkdir(exist_ok=True)
-        shutil.copy2(path, folder / "programs" / name)
+        target = folder / "programs" / name
+        target.parent.mkdir(exist_ok=True)
+        shutil.copy2(path, target)
+        target.chmod(0o755)
+    for below, _, _ in os.walk(folder):
+        Path(below).chmod(0o755)
 
 
 def containerfile(root: Path, recipe: Recipe, folder: Path, *, inputs: str) -> Path:
@@ -68,9 +73,9 @@ def bootstrap(wanted: Bootstrap, machine: Settings, folder: Path) -> list[str]:
         lines.append(f'Acquire::https::CaInfo "{authorities}";')
     if machine.credentials:
         credentials = folder.with_name("auth.conf")
-        credentials.write_text(machine.credentials)
+        _write_for_root(credentials, machine.credentials)
         lines.append(f'Dir::Etc::netrc "{credentials}";')
-    options.write_text("".join(f"{line}\n" for line in lines))
+    _write_for_root(options, "".join(f"{line}\n" for line in lines))
     traces = (*_TRACES, *(_SOURCES if machine.sources else ()))
     words = [f"--variant={wanted.variant}", f"--aptopt={options}"]
     words += [f"--dpkgopt=path-exclude={pattern}" for pattern in wanted.exclude]
@@ -80,6 +85,12 @@ def bootstrap(wanted: Bootstrap, machine: Settings, folder: Path) -> list[str]:
     words += [wanted.suite, str(folder / ROOT_FILES)]
     if machine.sources:
         sources = folder.with_name("sources.list")
-        sources.write_text("".join(f"{source.line}\n" for source in machine.sources))
+        _write_for_root(sources, "".join(f"{source.line}\n" for source in machine.sources))
         words.append(str(sources))
     return words
+
+
+def _write_for_root(path: Path, content: str) -> None:
+    """Write what may have a password in it. Without root, mmdebstrap reads it as another user of ours, who needs to."""
+    path.touch(mode=0o600 if os.geteuid() == 0 else 0o644)
+    path.write_text(content)

@@ -113,7 +113,9 @@ def pip_options(texts: Iterable[str], environment: Mapping[str, str]) -> dict[st
     if "find-links" in found:
         # A folder of this machine is not there in the build.
         found["find-links"] = " ".join(link for link in found["find-links"].split() if "://" in link)
-    return {name: value for name, value in found.items() if value and name in (*_PIP_OPTIONS, "cert")}
+    # Several values may stand in lines of their own, and ours have no further lines.
+    flat = {name: " ".join(value.split()) for name, value in found.items() if name in (*_PIP_OPTIONS, "cert")}
+    return {name: value for name, value in flat.items() if value}
 
 
 def read(suite: str) -> Settings:

@@ -43,7 +43,9 @@ _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 # How long a machine may take until it answers, in seconds.
 _DEADLINE = 120.0
 _SSH = 22
+# Files among the machines' folders: the key that logs in to all of them, and the one that logs in to the first server.
 KEY = "ssh-privatekey"
+FIRST_SERVER_KEY = "first-server"
 # A process in the machine's network that tries to reach a place.
 _TRY = "import socket, sys; socket.create_connection((sys.argv[1], int(sys.argv[2])), 5)"
 
@@ -68,6 +70,8 @@ def add(cluster: str, name: str, *, progress: Progress, ask: Ask) -> Machine:
         raise ClusterFailed(
             f'A node cannot be called "{name}": use up to 63 small letters, digits and hyphens, such as "compute-0".'
         )
+    if name in (KEY, FIRST_SERVER_KEY):
+        raise ClusterFailed(f'A node cannot be called "{name}", as a key beside the nodes is; choose another name.')
     lifecycle.require_root()
     distribution.ensure(PROGRAMS, ask=ask, progress=progress)
     _require_unified()
@@ -102,7 +106,12 @@ def find(cluster: str) -> list[Machine]:
     place = layout.of(cluster)
     found = [(folder, folder.read_settings()) for folder in neighbours.of(place)]
     return [
-        Machine(folder, settings, keys.read(place.machines / KEY), state.first if (state := folder.running()) else None)
+        Machine(
+            folder,
+            settings,
+            keys.read(place.machines / KEY),
+            state.first if (state := folder.running()) else None,
+        )
         for folder, settings in found
         if settings is not None
     ]

@@ -11,7 +11,7 @@ from stackwright.local import cache, distribution, process, versions
 from stackwright.local.cache import Cache
 from stackwright.local.distribution import Ask
 from stackwright.local.errors import ClusterFailed
-from stackwright.local.images import context, recipes, settings
+from stackwright.local.images import bootstrapping, context, recipes, settings
 from stackwright.local.images.building import MMDEBSTRAP
 from stackwright.local.images.following import Following
 from stackwright.local.progress import Progress, duration
@@ -71,7 +71,7 @@ def _build(staging: Path, log: Path, progress: Progress) -> Path:
     words = context.bootstrap(wanted, settings.read(wanted.suite), folder)
     hooks = [f"--customize-hook={hook}" for hook in _HOOKS]
     progress.say("Building the root file system of machines: Debian 13 with systemd.")
-    command = ["mmdebstrap", f"--include={','.join(PACKAGES)}", *hooks, *words]
+    command = [*bootstrapping.command(staging), f"--include={','.join(PACKAGES)}", *hooks, *words]
     # A build that failed is not part of this one's log.
     log.unlink(missing_ok=True)
     code = Following("machine", "starting", progress).run(command, directory=folder, log=log)

@@ -7,7 +7,9 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from stackwright.cli import main
 from stackwright.cli.main import COMMANDS, cli
+from stackwright.local.errors import ClusterFailed
 from tests.commands import paths
 from tests.unit.cli.program import run
 
@@ -78,3 +80,24 @@ def test_a_command_accepts_what_it_takes_by_default(words: tuple[str, ...]) -> N
         if isinstance(parameter, click.Option) and isinstance(stated, str):
             # A file that does not exist, say, would make every call without the option a wrong one.
             parameter.type.convert(stated, parameter, context)
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        pytest.param(ClusterFailed("Use sudo."), "Use sudo.", id="ours"),
+        pytest.param(OSError(28, "No space left", "/state"), "/state: No space left", id="of-a-file"),
+        pytest.param(OSError(28, "No space left"), "No space left", id="of-no-file"),
+        pytest.param(TimeoutError(), "", id="a-deadline-of-ours-that-nobody-expected"),
+        pytest.param(ValueError("7"), "", id="a-bug"),
+    ],
+)
+def test_what_the_machine_refuses_is_a_sentence_and_a_bug_is_not(error: Exception, said: str) -> None:
+    assert main.sentence(error) == said
+
+
+def test_a_file_that_cannot_be_read_is_one_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "stackwright/trial/settings.json"
+    path.mkdir(parents=True)
+    done = run("local", "network", "--name", "trial", environment={"XDG_STATE_HOME": str(tmp_path)})
+    assert (done.returncode, done.stderr) == (1, f"Error: {path}: Is a directory\n")

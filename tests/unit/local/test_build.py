@@ -112,6 +112,11 @@ def test_the_users_environment_does_not_change_what_is_built() -> None:
     assert (environment["GOPROXY"], environment["PATH"]) == ("https://proxy.invalid", "/bin")
 
 
+def test_the_compiler_always_has_a_home_for_its_cache() -> None:
+    assert build.environment("arm64", {})["HOME"] == str(Path.home())
+    assert build.environment("arm64", {"HOME": "/home/me"})["HOME"] == "/home/me"
+
+
 def test_every_program_of_ours_has_a_folder_in_the_module() -> None:
     folders = {program.package for program in ALL.values()}
     assert {path.parent.name for path in versions.MODULE.glob("*/main.go")} == folders

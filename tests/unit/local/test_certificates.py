@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 from cryptography import x509
+from cryptography.hazmat.primitives import serialization
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from stackwright.kube import config
@@ -45,7 +46,9 @@ def test_a_client_is_known_by_its_user_and_groups(authority: Authority) -> None:
 def test_a_certificate_holds_now_and_not_for_ever(authority: Authority) -> None:
     certificate = read(authority.client("admin", user="admin"))
     now = dt.datetime.now(dt.UTC)
-    assert certificate.not_valid_before_utc < now < certificate.not_valid_after_utc
+    # A clock that was ahead may be set back by hours.
+    assert certificate.not_valid_before_utc < now - dt.timedelta(hours=23)
+    assert now < certificate.not_valid_after_utc
     assert certificate.not_valid_after_utc - now < dt.timedelta(days=366)
 
 
@@ -89,3 +92,22 @@ def test_an_authority_that_is_kept_goes_on(tmp_path: Path) -> None:
     signed = x509.load_pem_x509_certificate(again.client("late", user="late").certificate.read_bytes())
     signed.verify_directly_issued_by(x509.load_pem_x509_certificate(before))
     assert Authority(tmp_path).pair.certificate.read_bytes() != before
+
+
+@pytest.mark.parametrize("left", ["tokens.key", "tokens.pub"])
+def test_a_file_of_a_signing_key_that_was_left_empty_is_made_whole(left: str, tmp_path: Path) -> None:
+    before = signing_key(tmp_path, "tokens", keep=True).key.read_bytes()
+    (tmp_path / left).write_bytes(b"")
+    pair = signing_key(tmp_path, "tokens", keep=True)
+    private = serialization.load_pem_private_key(pair.key.read_bytes(), None)
+    assert private.public_key() == serialization.load_pem_public_key(pair.certificate.read_bytes())
+    # Tokens stay valid as long as there is what signed them.
+    assert (pair.key.read_bytes() == before) == (left == "tokens.pub")
+
+
+def test_a_certificate_beside_the_key_of_another_authority_is_not_kept(tmp_path: Path) -> None:
+    other = Authority(tmp_path / "other").pair
+    before = Authority(tmp_path / "own").pair
+    before.key.write_bytes(other.key.read_bytes())
+    again = Authority(tmp_path / "own", keep=True)
+    read(again.client("late", user="late")).verify_directly_issued_by(read(again.pair))

@@ -29,6 +29,8 @@ class Site:
     def __init__(self, url: str, files: dict[str, bytes]) -> None:
         self.url = url
         self.files = files
+        self.cut_off = 0
+        """So many bytes less than it promises does the site send of each program."""
 
     def publish(self, name: str, content: bytes, *, digest: str = "") -> Artifact:
         self.files[f"/{name}"] = content
@@ -46,16 +48,18 @@ def site() -> Iterator[Site]:
             self.send_response(200 if content is not None else 404)
             self.send_header("Content-Length", str(len(content or b"")))
             self.end_headers()
-            self.wfile.write(content or b"")
+            kept = len(content or b"") - (0 if self.path.endswith(".sha256") else made.cut_off)
+            self.wfile.write((content or b"")[:kept])
 
         def log_message(self, *_: object) -> None:
             pass
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        made = Site(f"http://127.0.0.1:{server.server_port}", files)
         thread.start()
         try:
-            yield Site(f"http://127.0.0.1:{server.server_port}", files)
+            yield made
         finally:
             server.shutdown()
             thread.join()
@@ -96,6 +100,18 @@ def test_a_wrong_digest_is_refused_and_the_others_are_used(site: Site, tmp_path:
     assert list(failures) == ["kubectl"]
     assert f"{OTHER} is published; not used" in failures["kubectl"]
     assert [path.name for path in tmp_path.iterdir()] == ["kubelet"]
+
+
+def test_a_connection_that_is_cut_is_no_wrong_digest(site: Site, tmp_path: Path) -> None:
+    artifact = site.publish("kubectl", b"0123456789")
+    site.cut_off = 4
+    assert fetch({"kubectl": artifact}, tmp_path) == {"kubectl": f"{artifact.url} was cut off after 6 of 10 bytes"}
+
+
+def test_a_full_disk_is_not_the_network_s_fault(site: Site) -> None:
+    artifact = site.publish("kubectl", b"kubectl")
+    with Path("/dev/full").open("wb", buffering=0) as full, pytest.raises(OSError, match="No space left on device"):
+        download._copy(artifact.url, full, download._Arrived(Silent()), 5)
 
 
 @pytest.mark.parametrize(

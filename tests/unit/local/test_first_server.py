@@ -34,7 +34,10 @@ def test_the_last_try_has_the_word() -> None:
     pods = [pod("2026-11-17T01:00:02Z", said), pod("2026-11-17T01:00:01Z", "Traceback"), pod("", "")]
     message = creation.read_message(pods)
     assert msgspec.json.decode(message, type=FirstServer).address == "10.192.1.40"
-    assert creation.read_message([]) == "nothing; its pods are gone"
+    nothing = creation.read_message([])
+    assert nothing == "nothing; its pods are gone"
+    assert creation._told(nothing) is None
+    assert creation._told(said) == FirstServer("first", "compute-0", "10.192.1.40", "http://a")
 
 
 def test_a_request_has_the_checksum_that_makes_the_sum_nothing() -> None:

@@ -1,5 +1,6 @@
 """The recipes of images: what is refused, in which order they are made, and what makes another hash."""
 
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -289,3 +290,21 @@ def test_the_operator_s_image_has_the_libraries_that_it_is_tested_with() -> None
     ours, image = pins(root / "requirements.lock"), pins(root / "images" / "operator" / "requirements.txt")
     assert image
     assert image == {name: ours.get(name) for name in image}
+
+
+def test_the_mask_of_a_shell_makes_no_difference_to_an_image(root: Path) -> None:
+    (root / "start" / "deeper").mkdir()
+    (root / "start" / "deeper" / "script").write_text("two")
+    folder = root / "context"
+    before = os.umask(0o077)
+    try:
+        program = root / "helm"
+        program.touch(mode=0o755)
+        folder.mkdir()
+        context.fill(root, recipes.read(root)["top"], folder, {"helm": program})
+    finally:
+        os.umask(before)
+    modes = {path.stat().st_mode & 0o777 for path in (folder, *folder.rglob("*")) if path.is_dir()}
+    assert modes == {0o755}
+    assert (folder / "programs" / "helm").stat().st_mode & 0o777 == 0o755
+    assert (folder / "start" / "deeper" / "script").is_file()

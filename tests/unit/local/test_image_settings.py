@@ -1,10 +1,11 @@
 """The machine's package settings: what is taken over into a build, and what is not."""
 
+import os
 from pathlib import Path
 
 import pytest
 
-from stackwright.local.images import context, settings
+from stackwright.local.images import bootstrapping, context, settings
 from stackwright.local.images.recipes import Bootstrap
 from stackwright.local.images.settings import Settings, Source
 
@@ -82,6 +83,12 @@ DPkg::Post-Invoke:: "something";
         pytest.param(["[global]\nindex-url = a\n"], {"PIP_INDEX_URL": "c"}, {"index-url": "c"}, id="a-variable"),
         pytest.param(["[global]\nuser = true\nprefix = /x\n"], {}, {}, id="what-is-not-about-the-index"),
         pytest.param(["no section\n"], {}, {}, id="a-file-that-is-none"),
+        pytest.param(
+            ["[global]\nextra-index-url =\n  https://a\n  https://b\n"],
+            {},
+            {"extra-index-url": "https://a https://b"},
+            id="several-lines",
+        ),
         pytest.param([], {"PIP_FIND_LINKS": "/wheels"}, {}, id="a-folder-of-this-machine"),
         pytest.param([], {"PIP_FIND_LINKS": "/w https://x/y"}, {"find-links": "https://x/y"}, id="an-address"),
     ],
@@ -137,3 +144,28 @@ def test_the_first_image_knows_nothing_of_its_machine(
     assert "--dpkgopt=path-exclude=/usr/share/man/*" in words
     # Nothing of it is in the folder that becomes the image.
     assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize(("user", "mode"), [(0, 0o600), (1000, 0o644)], ids=["root", "somebody-with-namespaces"])
+def test_passwords_are_for_root_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, user: int, mode: int) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: user)
+    (tmp_path / "context").mkdir()
+    context.bootstrap(Bootstrap("trixie"), MACHINE, tmp_path / "context")
+    modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir() if path.is_file()}
+    assert modes == {"authorities.crt": 0o644, **dict.fromkeys(("apt.conf", "auth.conf", "sources.list"), mode)}
+
+
+@pytest.mark.parametrize(
+    ("flags", "may"),
+    [(0, True), (os.ST_NOSUID, True), (os.ST_NODEV, False), (os.ST_NOEXEC | os.ST_NOSUID, False)],
+)
+def test_a_root_file_system_is_made_where_programs_and_devices_work(flags: int, may: bool) -> None:
+    assert bootstrapping.may_have_a_root(flags) is may
+
+
+def test_what_is_mounted_for_the_first_image_goes_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    command = bootstrapping.command(tmp_path)
+    assert (command[0], command[-1]) == ("unshare", "mmdebstrap")
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    assert bootstrapping.command(tmp_path) == ["mmdebstrap"]

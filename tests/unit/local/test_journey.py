@@ -51,3 +51,16 @@ def test_both_run_at_once_only_where_there_is_memory(
 ) -> None:
     monkeypatch.setattr("os.cpu_count", lambda: 2)
     assert journey._has_room(lambda: available) is room
+
+
+@pytest.mark.parametrize(
+    ("compiled", "early"),
+    [pytest.param((), [], id="nothing-to-wait-for"), pytest.param(("etcd",), ["mariadb", "pause"], id="beside-it")],
+)
+def test_what_needs_no_compiler_is_built_beside_it(
+    compiled: tuple[str, ...], early: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journey, "ROOM", 0)
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    missing = Missing(programs=compiled, images=("mariadb", "operator", "pause"), cluster=True)
+    assert journey._early(missing, RECIPES) == early

@@ -92,3 +92,12 @@ def test_a_program_stands_still_when_all_of_its_threads_do() -> None:
         finally:
             running.kill()
     assert process.is_stopped(running.pid)
+
+
+def test_what_a_program_makes_can_be_read_by_all_whatever_the_shell_says(tmp_path: Path) -> None:
+    before = os.umask(0o077)
+    try:
+        assert listen(["sh", "-c", "mkdir folder; touch file"], [], directory=tmp_path) == 0
+    finally:
+        os.umask(before)
+    assert {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {"folder": 0o755, "file": 0o644}

@@ -80,3 +80,22 @@ def test_a_lock_is_held_by_one_and_leaves_no_file(tmp_path: Path) -> None:
     thread.join(10)
     assert order == ["first", "second"]
     assert not path.exists()
+
+
+def test_who_waits_for_a_lock_outlives_the_folder_around_it(tmp_path: Path) -> None:
+    path, waited = tmp_path / "state" / "lock", threading.Event()
+    order: list[str] = []
+
+    def second() -> None:
+        with layout.held(path, waited.set):
+            order.append("second")
+
+    with layout.held(path):
+        thread = threading.Thread(target=second)
+        thread.start()
+        assert waited.wait(10)
+        # As `down` does with the last cluster of this machine.
+        path.unlink()
+        path.parent.rmdir()
+    thread.join(10)
+    assert order == ["second"]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from stackwright.local.cluster import node
 from stackwright.local.cluster.layout import Layout, ProcessKey, ProgramState
 from stackwright.local.cluster.preparation import ClusterProgram
 from stackwright.local.cluster.supervisor import Supervisor, pause
@@ -102,3 +103,48 @@ async def test_a_large_log_begins_anew(tmp_path: Path) -> None:
             while (tmp_path / "one.log").read_bytes() != b"fresh\n":
                 await asyncio.sleep(0.02)
     assert (tmp_path / "one.log.1").stat().st_size == 65 << 20
+
+
+async def test_a_state_that_cannot_be_written_ends_nothing_and_is_told_later(tmp_path: Path) -> None:
+    place = Layout(tmp_path)
+    async with running(place, program(place, "one", "sh", "-c", "echo up; exec sleep 60")):
+        before = (await told(place, lambda programs: programs["one"].state == "ready"))["one"]
+        # As on a full disk: the file cannot be made.
+        (tmp_path / "state.new").mkdir()
+        os.kill(before.pid, signal.SIGKILL)
+        async with asyncio.timeout(PATIENCE):
+            while (tmp_path / "one.log").read_text() != "up\nup\n":
+                await asyncio.sleep(0.02)
+        (tmp_path / "state.new").rmdir()
+        after = (await told(place, lambda programs: programs["one"].restarts == 1))["one"]
+        assert "one was killed by SIGKILL" in after.trouble
+
+
+async def test_a_bug_of_ours_ends_the_programs_in_order(tmp_path: Path) -> None:
+    place = Layout(tmp_path)
+
+    async def broken() -> bool:
+        if (tmp_path / "one.log").read_text():
+            raise ValueError("a bug")
+        return False
+
+    # It says when it is asked to end, which nobody can who is killed.
+    command = ["sh", "-c", 'trap "echo asked; exit" TERM; echo up; while :; do sleep 0.1; done']
+    wanted = ClusterProgram(Launch("one", command, place.directory / "one.log", broken))
+    with pytest.raises(ExceptionGroup):
+        await node._run(Supervisor(place, [wanted], ProcessKey(os.getpid(), 0)))
+    for number in (signal.SIGCHLD, signal.SIGTERM):
+        asyncio.get_running_loop().remove_signal_handler(number)
+    assert "asked" in (tmp_path / "one.log").read_text()
+
+
+async def test_a_program_has_the_environment_that_it_is_given(tmp_path: Path) -> None:
+    place = Layout(tmp_path)
+
+    async def well() -> bool:
+        return (tmp_path / "one.log").read_text() == "given\n"
+
+    command = ["/bin/sh", "-c", "echo $WORD; exec /bin/sleep 60"]
+    launch = Launch("one", command, place.directory / "one.log", well, {"WORD": "given"})
+    async with running(place, ClusterProgram(launch)):
+        await told(place, lambda programs: programs["one"].state == "ready")

@@ -113,15 +113,25 @@ func (m manifests) keep(request *http.Request, folder, reference string, body []
 	content := append([]byte(request.Header.Get("Content-Type")+"\n"), body...)
 	digest := digestOf(body)
 	for _, name := range []string{digest, reference} {
-		beside := filepath.Join(folder, "."+name)
-		if err := os.WriteFile(beside, content, 0o644); err != nil {
-			return err
-		}
-		if err := os.Rename(beside, filepath.Join(folder, name)); err != nil {
+		if err := replace(filepath.Join(folder, name), content); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// replace gives a file a new content; a reader sees the old one or the new one, and two writers have a file each.
+func replace(path string, content []byte) error {
+	beside, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".")
+	if err != nil {
+		return err
+	}
+	_, err = beside.Write(content)
+	if err := errors.Join(err, beside.Chmod(0o644), beside.Close()); err != nil {
+		os.Remove(beside.Name())
+		return err
+	}
+	return os.Rename(beside.Name(), path)
 }
 
 // restore tells the registry of all manifests that were kept; indexes come after the manifests that they name.
@@ -169,13 +179,17 @@ func (n *nobody) Header() http.Header               { return n.header }
 func (n *nobody) Write(content []byte) (int, error) { return len(content), nil }
 func (n *nobody) WriteHeader(int)                   {}
 
-// removeUnfinished removes blobs that were not whole when the process ended.
+// removeUnfinished removes blobs and manifests that were not whole when the process ended.
 func removeUnfinished(folder string) error {
-	found, err := filepath.Glob(filepath.Join(folder, "upload-*"))
-	for _, file := range found {
-		err = errors.Join(err, os.Remove(file))
+	var failed error
+	for _, pattern := range []string{"upload-*", filepath.Join("manifests", "*", ".*")} {
+		found, err := filepath.Glob(filepath.Join(folder, pattern))
+		failed = errors.Join(failed, err)
+		for _, file := range found {
+			failed = errors.Join(failed, os.Remove(file))
+		}
 	}
-	return err
+	return failed
 }
 
 func run(folder, address string) error {
