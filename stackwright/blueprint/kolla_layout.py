@@ -30,7 +30,18 @@ BESIDE = "/var/lib/kolla/config_files/"
 # What a later import takes away again: all that an earlier one has written.
 _BEGIN, _END = "# Imported: ", "# End of what was imported"
 # Options that hold a secret, or that we write ourselves with one in it.
-_SECRET = re.compile(r"password|secret|transport_url|token|_key$|^connection$|^memcache_secret", re.IGNORECASE)
+_SECRET = re.compile(
+    r"password|passphrase|passcode|secret|transport_url|token|_key$|^(asyncio_)?(slave_)?connection$"
+    r"|^connection_string$|^hmac_keys$|^kek$|^login$|(^|_)pin$|^authorization[-_]code$",
+    re.IGNORECASE,
+)
+# An address with a password in it, such as redis://:word@host, in whatever option or file it stands.
+_LOGIN = re.compile(r"://[^/@\s]*:[^/@\s]+@")
+# The option whose values begin with the name of another one: password:word.
+_ARGUMENT = "backend_argument"
+_KEYS = (".key", ".keyring")
+_PRIVATE = "PRIVATE KEY-----"
+_AS_FILE = "put it into a Secret, and mount that with extraMounts"
 
 
 @dataclass(frozen=True)
@@ -142,7 +153,7 @@ def _options(path: str, text: str, work: _Work) -> str:
     work.taken.add(path)
     lines = [f"{_BEGIN}{path}"]
     for section, options in parsed.items():
-        taken = {name: values for name, values in options.items() if not _SECRET.search(name)}
+        taken = {name: values for name, values in options.items() if not _is_secret(name, values)}
         for name in options.keys() - taken.keys():
             work.left[f"{path}: [{section}] {name}"] = (
                 "holds a secret; the operators create those of databases, brokers and Keystone, and others belong"
@@ -152,6 +163,12 @@ def _options(path: str, text: str, work: _Work) -> str:
             lines.append(f"[{section}]")
             lines += [f"{name} = {_continued(value)}" for name, values in taken.items() for value in values]
     return "\n".join(lines) + "\n" if len(lines) > 1 else ""
+
+
+def _is_secret(name: str, values: Iterable[str]) -> bool:
+    if _SECRET.search(name) or any(_LOGIN.search(value) for value in values):
+        return True
+    return name == _ARGUMENT and any(_SECRET.search(value.partition(":")[0]) for value in values)
 
 
 def _continued(value: str) -> str:
@@ -170,8 +187,18 @@ def _whole_files(section: Section, template: JsonObject, files: Mapping[str, str
             known = ", ".join(f"{component}.conf" for component in section.kolla)
             work.left[path] = f"no component of that name reads it here; there is {known}"
             continue
+        if why := _why_secret(name, text):
+            work.left[path] = why
+            continue
         _overwrite(template, name, text)
         work.taken.add(path)
+
+
+def _why_secret(name: str, text: str) -> str:
+    """Return why a whole file may not stand in a control plane, which many may read; "" if it may."""
+    if name.endswith(_KEYS) or _PRIVATE in text:
+        return f"it holds a key; {_AS_FILE}"
+    return f"it has an address with a password in it; {_AS_FILE}" if _LOGIN.search(text) else ""
 
 
 def _overwrite(template: JsonObject, name: str, text: str) -> None:
@@ -185,6 +212,9 @@ def _start(part: JsonObject, template: JsonObject, component: str, files: Mappin
     """Take over how a component starts; return the files with options that it copies."""
     path = f"{component}/{START}"
     if path not in files:
+        return []
+    if why := _why_secret(START, files[path]):
+        work.left[path] = why
         return []
     try:
         document: Any = json.loads(files[path])
@@ -233,6 +263,8 @@ def _copied(
             work.left[f"{component}/{START}: config_files[{position}]"] = why
         elif name.endswith(".conf"):
             options.append(path)
+        elif why := _why_secret(name, files[path]):
+            work.left[path] = why
         else:
             copies.append(({**entry, "source": name}, name))
     return options, copies
