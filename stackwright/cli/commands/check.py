@@ -1,6 +1,7 @@
 """`stackwright check`: what would go wrong with a deployment, said before it."""
 
 import asyncio
+import os
 import shutil
 import sys
 from collections.abc import Iterable
@@ -72,7 +73,7 @@ async def _check(where: Where, files: tuple[Path, ...], *, nodes: bool) -> tuple
         connection = connection_of(where)
     except ConfigError:
         # Files can be read without a cluster, unless one was meant.
-        if not files or where != Where(namespace=where.namespace):
+        if not files or where != Where(namespace=where.namespace) or os.environ.get("KUBECONFIG"):
             raise
         return await _offline(where.namespace or "", given, invalid)
     async with client_on(connection, where.patience) as client:
