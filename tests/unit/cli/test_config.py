@@ -1,5 +1,8 @@
 """`stackwright config import` into a file: what is taken, and what is said where nothing is."""
 
+import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -71,6 +74,41 @@ def test_the_same_again_changes_nothing_and_is_no_failure(cloud: Path) -> None:
     imported(cloud, files)
     done = imported(cloud, files)
     assert (done.exit_code, done.stdout) == (0, "The control plane has all of it already; nothing changes.\n")
+
+
+def test_the_file_keeps_its_mode_and_its_place(cloud: Path) -> None:
+    real = cloud.rename(cloud.with_name("real.yaml"))
+    cloud.symlink_to(real)
+    real.chmod(0o640)
+    done = imported(cloud, {"keystone.conf": b"[token]\nexpiration = 7200\n"})
+    assert done.exit_code == exit_codes.DONE, done.stderr
+    assert (cloud.is_symlink(), stat.S_IMODE(real.stat().st_mode)) == (True, 0o640)
+    assert "expiration = 7200" in real.read_text()
+    assert sorted(path.name for path in cloud.parent.iterdir()) == ["cloud.yaml", "kolla", "real.yaml"]
+
+
+def test_a_disk_that_is_full_leaves_the_file_as_it_is(cloud: Path) -> None:
+    before = cloud.read_text()
+    (cloud.parent / "kolla").mkdir()
+    (cloud.parent / "kolla" / "keystone.conf").write_text(f"[token]\nexpiration = {'7' * 9000}\n")
+    words = [sys.executable, "-m", "stackwright.cli", "config", "import", "kolla", "-f", "cloud.yaml", "--yes"]
+    # No file may become larger than 8 KiB: as on a full disk, a part of it is written.
+    limit = "import os, resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "
+    limit += "resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192)); os.execv(sys.argv[1], sys.argv[1:])"
+    done = subprocess.run(
+        [sys.executable, "-c", limit, *words], cwd=cloud.parent, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == exit_codes.FAILED
+    assert "cloud.yaml cannot be written: File too large; it is unchanged." in done.stderr
+    assert "Traceback" not in done.stderr
+    assert cloud.read_text() == before
+    assert sorted(path.name for path in cloud.parent.iterdir()) == ["cloud.yaml", "kolla"]
+
+
+def test_a_file_that_is_no_text_is_named(cloud: Path) -> None:
+    cloud.write_bytes(b"\xff\xfe")
+    done = imported(cloud, {"keystone.conf": b"[token]\nexpiration = 7200\n"})
+    assert (done.exit_code, done.stderr) == (exit_codes.WRONG_CALL, f"Error: {cloud} is not text.\n")
 
 
 NODE_SET = """\
