@@ -213,16 +213,9 @@ def _start(part: JsonObject, template: JsonObject, component: str, files: Mappin
     path = f"{component}/{START}"
     if path not in files:
         return []
-    if why := _why_secret(START, files[path]):
-        work.left[path] = why
-        return []
-    try:
-        document: Any = json.loads(files[path])
-    except json.JSONDecodeError as error:
-        work.left[path] = f"it is not JSON (line {error.lineno})"
-        return []
-    if not isinstance(document, dict):
-        work.left[path] = "it is not an object with command and config_files"
+    document = _how_it_starts(files[path])
+    if isinstance(document, str):
+        work.left[path] = document
         return []
     options, copies = _copied(document.get("config_files") or [], component, files, work)
     said = {**document, "config_files": [copy for copy, _ in copies]}
@@ -242,6 +235,20 @@ def _start(part: JsonObject, template: JsonObject, component: str, files: Mappin
     if said:
         part["kollaConfig"] = said
     return options
+
+
+def _how_it_starts(text: str) -> JsonObject | str:
+    """Return what a config.json says, or why it is of no use."""
+    if why := _why_secret(START, text):
+        return why
+    try:
+        document: Any = json.loads(text)
+    except json.JSONDecodeError as error:
+        return f"it is not JSON (line {error.lineno})"
+    except (ValueError, RecursionError):
+        # What Python's reader does not take: a number of thousands of digits, brackets without end.
+        return "it has a number that is too long, or is nested too deep"
+    return document if isinstance(document, dict) else "it is not an object with command and config_files"
 
 
 def _copied(

@@ -10,10 +10,9 @@ from typing import Any
 
 import click
 import msgspec
-import yaml
 
 from stackwright import services
-from stackwright.kube import builtin
+from stackwright.kube import builtin, handwritten
 from stackwright.kube.crd import generate
 from stackwright.kube.resource import CustomResource, JsonObject, Resource
 
@@ -38,28 +37,31 @@ def read(paths: Iterable[Path]) -> list[Resource]:
 
 def text_of(path: Path) -> str:
     """Return what is in a file; `-` is standard input."""
-    if str(path) == "-":
-        return sys.stdin.read()
     try:
-        return path.read_text(encoding="utf-8")
+        # Also what is standard input is UTF-8, whatever the terminal's language is.
+        content = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
+        return content.decode()
     except OSError as error:
         raise BadManifest(f"{path} cannot be read: {error.strerror}.") from None
     except UnicodeDecodeError:
         raise BadManifest(f"{path} is not text.") from None
 
 
+def documents_of(text: str, label: str) -> list[Any]:
+    """Return the documents of a text as they are, without the empty ones; `label` is what errors call it. Pure."""
+    try:
+        return handwritten.read(text)
+    except handwritten.Unreadable as error:
+        raise BadManifest(error.about(label)) from None
+
+
 def parse(text: str, label: str) -> list[Resource]:
     """Return the resources of a text; `label` is what errors call it. Pure."""
-    try:
-        documents = [document for document in yaml.safe_load_all(text) if document is not None]
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        raise BadManifest(f"{label} is not YAML{f' (line {mark.line + 1})' if mark else ''}.") from None
     found: list[Resource | None] = []
     problems: list[str] = []
-    for document in documents:
+    for document in documents_of(text, label):
         try:
-            found.append(_resource(document, label))
+            found.append(resource_of(document, label))
         except BadManifest as bad:
             problems += bad.problems
     if problems:
@@ -67,7 +69,8 @@ def parse(text: str, label: str) -> list[Resource]:
     return [resource for resource in found if resource is not None]
 
 
-def _resource(document: Any, label: str) -> Resource | None:
+def resource_of(document: Any, label: str) -> Resource | None:
+    """Return what a document describes; None where we do not know its kind. Pure."""
     if not isinstance(document, dict) or not document.get("kind"):
         raise BadManifest(f"{label} has a document without a kind; each is one Kubernetes object.")
     types = {(kind.kind.api_version, kind.kind.name): kind for kind in (*services.kinds(), *_BUILTIN)}

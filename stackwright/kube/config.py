@@ -20,6 +20,7 @@ import msgspec
 import yaml
 from cryptography import x509
 
+from stackwright import yaml_words
 from stackwright.kube.errors import ConfigError
 from stackwright.kube.resource import JsonObject
 
@@ -220,7 +221,7 @@ def _paths(kubeconfig: Path | None, context: str | None) -> list[Path]:
 def _read(path: Path) -> _File:
     text = _text(path, "the kubeconfig")
     try:
-        tree = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506  both are safe
+        tree = yaml.load(text, Loader=yaml_words.Loader)  # noqa: S506  it is a safe one
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise ConfigError(f"{path} is not valid YAML: line {line}: {error.problem or error.context}.") from None

@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import click
-import yaml
 
 from stackwright.adapters.helm import Renderer
 from stackwright.api.controlplane import OpenStackControlPlane
@@ -23,6 +22,7 @@ from stackwright.foresight.checks.cluster_state import ClusterState
 from stackwright.foresight.checks.imagined_cloud import Means
 from stackwright.foresight.checks.results import CheckResult, Level
 from stackwright.foresight.operators import describe_blindness
+from stackwright.kube import handwritten
 from stackwright.kube.client import Client
 from stackwright.kube.errors import ConfigError
 from stackwright.kube.resource import JsonObject, Resource
@@ -130,12 +130,10 @@ def read(
     wrong: list[CheckResult] = []
     for path in files:
         try:
-            text = manifests.text_of(path)
-            documents = [body for body in yaml.safe_load_all(text) if body is not None]
-        except yaml.YAMLError as error:
-            mark = getattr(error, "problem_mark", None)
-            where = f" (line {mark.line + 1})" if mark else ""
-            wrong.append(CheckResult(Level.PROBLEM, TOPIC, f"{path} is not YAML{where}; correct it."))
+            documents = handwritten.read(manifests.text_of(path))
+        except handwritten.Unreadable as error:
+            sentence = f"{error.about(str(path)).removesuffix('.')}; correct it."
+            wrong.append(CheckResult(Level.PROBLEM, TOPIC, sentence))
             continue
         except manifests.BadManifest as error:
             wrong.append(CheckResult(Level.PROBLEM, TOPIC, error.message))
@@ -144,7 +142,8 @@ def read(
             wrong.append(CheckResult(Level.PROBLEM, TOPIC, f"{path} has no resource in it."))
         for body in documents:
             try:
-                found += [(item, body) for item in manifests.parse(yaml.safe_dump(body), str(path))]
+                item = manifests.resource_of(body, str(path))
+                found += [(item, body)] if item is not None else []
             except manifests.BadManifest as error:
                 wrong += [CheckResult(Level.PROBLEM, TOPIC, problem) for problem in error.problems]
     return tuple(item for item, _ in found), tuple(found), tuple(wrong)

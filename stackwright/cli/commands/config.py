@@ -157,7 +157,7 @@ def _into_file(path: Path, files: dict[str, str], unreadable: dict[str, str], *,
     text = manifests.text_of(path)
     # Read strictly first: what is wrong with the file is said before anything is done to it.
     manifests.parse(text, str(path))
-    documents: list[Any] = [document for document in yaml.safe_load_all(text) if document is not None]
+    documents = manifests.documents_of(text, str(path))
     kind = services.control_plane().kind
     planes = [document for document in documents if document.get("kind") == kind.name]
     if len(planes) != 1:

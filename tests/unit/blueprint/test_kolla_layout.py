@@ -214,6 +214,8 @@ def test_what_was_imported_passes_admission() -> None:
         pytest.param("teapot/teapot.conf", "[a]\noops\n", "line 2", id="a-broken-line"),
         pytest.param("teapot/config.json", "{\n,}", "it is not JSON (line 2)", id="a-broken-config.json"),
         pytest.param("teapot/config.json", "[]", "not an object", id="a-list-for-a-config.json"),
+        pytest.param("teapot/config.json", "[" * 100000, "nested too deep", id="an-endless-config.json"),
+        pytest.param("teapot/config.json", "9" * 5000, "too long", id="an-endless-number"),
         pytest.param("teapot/config.json", '{"config_files": [{"dest": 1}]}', "dest", id="an-entry-of-another-type"),
         pytest.param("global.conf", "[a]\nb = 1\n", "no service that reads it", id="options-that-nobody-reads"),
     ],

@@ -42,3 +42,19 @@ def test_a_cluster_that_the_environment_names_is_not_passed_over(
     assert (done.exit_code, done.stdout) == (exit_codes.FAILED, "")
     assert isinstance(done.exception, ConfigError)
     assert "check its path or unset it" in str(done.exception)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        pytest.param("a: [b\n", "given.yaml is not YAML (line 2); correct it.", id="no-yaml"),
+        pytest.param("a: 1\na: 2\n", "given.yaml, line 2: a is there twice; correct it.", id="a-key-twice"),
+        pytest.param("a: &x [*x]\n", "given.yaml, line 1: a[0] contains itself; correct it.", id="a-circle"),
+        pytest.param("a: !!int b\n", "given.yaml is not YAML (line 1); correct it.", id="no-number"),
+        pytest.param('kind: "\\ud800"\n', "given.yaml is not YAML (line 1); correct it.", id="half-a-character"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_a_problem(tmp_path: Path, text: str, said: str) -> None:
+    done = checked(tmp_path, text)
+    assert (done.exit_code, done.exception.__class__) == (exit_codes.FAILED, SystemExit)
+    assert said in done.stdout

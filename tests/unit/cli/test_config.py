@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 
 from stackwright.cli import exit_codes
 from stackwright.cli.main import cli
+from stackwright.kube import handwritten
 
 PLANE = {
     "apiVersion": "core.openstack.org/v1beta1",
@@ -105,6 +106,18 @@ def test_a_disk_that_is_full_leaves_the_file_as_it_is(cloud: Path) -> None:
     assert sorted(path.name for path in cloud.parent.iterdir()) == ["cloud.yaml", "kolla"]
 
 
+def test_other_documents_of_the_file_keep_their_values(cloud: Path) -> None:
+    other = (
+        "kind: Machine\napiVersion: example.org/v1\nmac: 52:54:00:12:34:56\nwhen: 12:30\nday: 2026-11-19\nmany: 1e5\n"
+    )
+    cloud.write_text(f"{cloud.read_text()}---\n{other}")
+    done = imported(cloud, {"keystone.conf": b"[token]\nexpiration = 7200\n"})
+    assert done.exit_code == exit_codes.DONE, done.stderr
+    _, machine = handwritten.read(cloud.read_text())
+    said = {"mac": "52:54:00:12:34:56", "when": "12:30", "day": "2026-11-19", "many": 100000}
+    assert machine == {"kind": "Machine", "apiVersion": "example.org/v1", **said}
+
+
 def test_a_file_that_is_no_text_is_named(cloud: Path) -> None:
     cloud.write_bytes(b"\xff\xfe")
     done = imported(cloud, {"keystone.conf": b"[token]\nexpiration = 7200\n"})
@@ -137,6 +150,21 @@ def test_a_file_with_node_sets_is_printed_as_ours(tmp_path: Path) -> None:
     assert "Nothing was changed; pass --yes to apply it." in done.stderr
 
 
+def test_values_without_quotes_are_those_of_kubectl(tmp_path: Path) -> None:
+    path = tmp_path / "nodes.yaml"
+    variables = "{edpm_a: 52:54:00:12:34:56, edpm_b: 12:30, edpm_c: 1e5, edpm_d: 0o17}"
+    path.write_text(NODE_SET.replace("{timesync_ntp_servers: [], edpm_kernel_args: x}", variables))
+    done = CliRunner().invoke(cli, ["config", "import", str(path)])
+    assert done.exit_code == exit_codes.DONE, done.stderr
+    _, node = handwritten.read(done.stdout)
+    assert node["spec"]["node"]["ansibleVars"] == {
+        "edpm_a": "52:54:00:12:34:56",
+        "edpm_b": "12:30",
+        "edpm_c": 100000,
+        "edpm_d": 15,
+    }
+
+
 def test_what_no_server_took_is_not_printed(tmp_path: Path) -> None:
     path, kubeconfig = tmp_path / "nodes.yaml", tmp_path / "kubeconfig"
     path.write_text(NODE_SET)
@@ -158,6 +186,15 @@ def test_what_no_server_took_is_not_printed(tmp_path: Path) -> None:
         pytest.param(NODE_SET.replace("{ansibleHost: 192", "[{x: 192"), "nodes.yaml, line", id="half-a-file"),
         pytest.param(NODE_SET.replace("NodeSet", "Node"), "have no OpenStackDataPlaneNodeSet", id="another-kind"),
         pytest.param(NODE_SET.replace("Secret: key", "Secret: [key]"), "line 6: spec.nodeTemplate", id="a-wrong-value"),
+        pytest.param(
+            NODE_SET.replace("compute-0: {", "compute-0: {networks: 3, "),
+            "line 8: spec.nodes.compute-0.networks must be a list",
+            id="a-number-for-a-list",
+        ),
+        pytest.param("a: 1\nb: \x07\n", "nodes.yaml, line 2: this is not YAML", id="a-bell"),
+        pytest.param("a: 1\nb: !!int x\n", "nodes.yaml, line 2: this is not YAML: the value is no int", id="a-tag"),
+        pytest.param('a: 1\nb: "\\ud800"\n', "nodes.yaml, line 2: this is not YAML", id="half-a-character"),
+        pytest.param("a: " + "[" * 2000 + "]" * 2000, "nodes.yaml, line 1: it is nested deeper", id="deep"),
     ],
 )
 def test_a_broken_file_is_not_converted(tmp_path: Path, text: str, said: str) -> None:
@@ -166,6 +203,11 @@ def test_a_broken_file_is_not_converted(tmp_path: Path, text: str, said: str) ->
     done = CliRunner().invoke(cli, ["config", "import", str(path)])
     assert (done.exit_code != exit_codes.DONE, done.stdout) == (True, "")
     assert said in done.stderr
+
+
+def test_standard_input_that_is_no_text_is_named() -> None:
+    done = CliRunner().invoke(cli, ["config", "import", "-"], input=b"\xff\xfe")
+    assert (done.exit_code, done.stderr) == (exit_codes.WRONG_CALL, "Error: - is not text.\n")
 
 
 def test_a_file_of_a_control_plane_goes_with_a_directory(cloud: Path) -> None:

@@ -30,6 +30,13 @@ def test_what_we_know_is_read_and_the_rest_passed_over() -> None:
     assert found[0].spec.databaseInstance == "openstack"
 
 
+def test_words_are_those_of_the_server() -> None:
+    # For the YAML of old, the first is a number to the base of 60, and the second a text.
+    text = KEYSTONE.replace("spec: {", "spec: {replicas: 2e0, ")
+    found: list[Any] = manifests.parse(text.replace("name: keystone}", "name: k, labels: {a: 12:30}}"), "x.yaml")
+    assert (found[0].metadata.labels, found[0].spec.replicas) == ({"a": "12:30"}, 2)
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
