@@ -4,7 +4,7 @@ import copy
 import difflib
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +12,27 @@ import click
 import msgspec
 
 from stackwright import services
+from stackwright.blueprint.secret_values import decode
 from stackwright.kube import builtin, handwritten
 from stackwright.kube.crd import generate
-from stackwright.kube.resource import CustomResource, JsonObject, Resource
+from stackwright.kube.resource import CustomResource, JsonObject, ObjectMeta, Resource
 
 # What of Kubernetes' own a person may put beside a resource of ours.
 _BUILTIN: tuple[type[Resource], ...] = (builtin.Secret, builtin.ConfigMap, builtin.Service)
+
+# The fields that a server knows: it passes over others, with a warning that is easily missed.
+_EVERYWHERE = frozenset({"apiVersion", "kind", "metadata"})
+_FIELDS: Mapping[type[Resource], frozenset[str]] = {
+    builtin.Secret: frozenset({"data", "stringData", "type", "immutable"}),
+    builtin.ConfigMap: frozenset({"data", "binaryData", "immutable"}),
+    builtin.Service: frozenset({"spec", "status"}),
+}
+_METADATA = frozenset({*ObjectMeta.__struct_fields__, "deletionGracePeriodSeconds", "selfLink"})
+# Where values stand in Base64, and where the same may stand as text.
+_ENCODED: Mapping[type[Resource], tuple[str, str]] = {
+    builtin.Secret: ("data", "stringData"),
+    builtin.ConfigMap: ("binaryData", "data"),
+}
 
 
 class BadManifest(click.ClickException):
@@ -76,17 +91,25 @@ def resource_of(document: Any, label: str) -> Resource | None:
     types = {(kind.kind.api_version, kind.kind.name): kind for kind in (*services.kinds(), *_BUILTIN)}
     if not document.get("apiVersion"):
         raise BadManifest(f"{label}: {document['kind']} has no apiVersion.")
+    if wrong := [field for field in ("apiVersion", "kind") if not isinstance(document[field], str)]:
+        raise BadManifest(f"{label}: the {wrong[0]} of a document is not a text; correct it.")
     kind = types.get((document["apiVersion"], document["kind"]))
     if kind is None:
         _refuse_misspelt(document, label)
         return None
-    name = (document.get("metadata") or {}).get("name", "")
+    metadata = document.get("metadata") or {}
+    if not isinstance(metadata, dict):
+        raise BadManifest(f"{label}: {document['kind']}: metadata is not a mapping; write `metadata: {{name: NAME}}`.")
+    name = metadata.get("name", "")
     place = f"{label}: {document['kind']} {name}"
     if not name:
         raise BadManifest(f"{place}has no metadata.name.")
-    unknown = tuple(_unknown(document, kind)) if issubclass(kind, CustomResource) else ()
-    problems = [f"there is no field {path}; check its spelling." for path in unknown]
+    problems = [f"there is no field {path}; check its spelling." for path in _unknown(document, kind)]
     problems += [f"{complaint}." for complaint in _complaints(document, kind)]
+    problems += [
+        f"{path} is not valid Base64; write it as text under {text}, or encode it."
+        for path, text in _not_encoded(document, kind)
+    ]
     if problems:
         raise BadManifest(*(f"{place}: {problem}" for problem in problems))
     return msgspec.convert(document, kind)
@@ -106,11 +129,27 @@ def _refuse_misspelt(document: JsonObject, label: str) -> None:
     raise BadManifest(f"{label}: there is no kind {name} in {version}{hint}")
 
 
-def _unknown(document: JsonObject, kind: type[CustomResource]) -> Iterable[str]:
+def _unknown(document: JsonObject, kind: type[Resource]) -> Iterable[str]:
     """Yield the fields that a kind does not have; what a server wrote is not looked at."""
+    yield from (f"metadata.{name}" for name in document.get("metadata") or {} if name not in _METADATA)
+    if not issubclass(kind, CustomResource):
+        fields = _FIELDS.get(kind)
+        yield from (str(name) for name in document if fields is not None and name not in _EVERYWHERE | fields)
+        return
     schema = generate.manifest(kind)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     yield from (name for name in document if name not in schema["properties"])
     yield from unknown_fields(document.get("spec") or {}, schema["properties"]["spec"], "spec")
+
+
+def _not_encoded(document: JsonObject, kind: type[Resource]) -> Iterable[tuple[str, str]]:
+    """Yield the values that the server could not decode, each with the field in which texts stand."""
+    if kind not in _ENCODED:
+        return
+    field, text = _ENCODED[kind]
+    values = document.get(field)
+    for key, value in values.items() if isinstance(values, dict) else ():
+        if isinstance(value, str) and decode(value) is None:
+            yield f"{field}.{key}", text
 
 
 def _complaints(document: JsonObject, kind: type[Resource]) -> Iterable[str]:
@@ -127,7 +166,8 @@ def _complaints(document: JsonObject, kind: type[Resource]) -> Iterable[str]:
             said, _, path = str(error).partition(" - at `$.")
             path = path.rstrip("`")
             _, is_missing, missing = said.partition("missing required field ")
-            if f"{path}.{missing.strip('`')}" in left_out:
+            # What was left out is then missing, which is no second mistake.
+            if ".".join(filter(None, (path, missing.strip("`")))) in left_out:
                 return
             yield f"{path}: {said}" if path else said
             if is_missing or not _leave_out(rest, path):

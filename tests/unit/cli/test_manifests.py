@@ -72,6 +72,32 @@ def test_words_are_those_of_the_server() -> None:
             "KeystoneAPI keystone: spec.replicas: Expected `int`, got `str`",
             id="a-wrong-type",
         ),
+        pytest.param("{apiVersion: v1, kind: [a]}", "x.yaml: the kind of a document is not a text", id="a-kind"),
+        pytest.param(
+            "{apiVersion: [a], kind: A}", "x.yaml: the apiVersion of a document is not a text", id="a-version"
+        ),
+        pytest.param("{apiVersion: 1, kind: A}", "x.yaml: the apiVersion of a document is not a text", id="a-number"),
+        pytest.param(
+            KEYSTONE.replace("{name: keystone}", "[a]"), "x.yaml: KeystoneAPI: metadata is not a mapping", id="a-list"
+        ),
+        pytest.param(
+            KEYSTONE.replace("{name: keystone}", "keystone"), "KeystoneAPI: metadata is not a mapping", id="a-word"
+        ),
+        pytest.param(
+            KEYSTONE.replace("{name: keystone}", "{name: keystone, lables: {a: b}}"),
+            "KeystoneAPI keystone: there is no field metadata.lables; check its spelling.",
+            id="a-typo-in-metadata",
+        ),
+        pytest.param(
+            SECRET.replace("stringData", "stringdata"),
+            "Secret osp-secret: there is no field stringdata; check its spelling.",
+            id="a-typo-in-a-secret",
+        ),
+        pytest.param(
+            SECRET.replace("stringData: {AdminPassword: word}", "data: {AdminPassword: 'hunter 2'}"),
+            "Secret osp-secret: data.AdminPassword is not valid Base64; write it as text under stringData",
+            id="a-text-for-base64",
+        ),
         pytest.param(
             KEYSTONE.replace("secret: osp-secret, ", ""), "missing required field `secret`", id="something-is-missing"
         ),
@@ -82,6 +108,27 @@ def test_a_mistake_is_named(text: str, said: str) -> None:
         manifests.parse(text, "x.yaml")
     assert said in raised.value.message
     assert raised.value.exit_code == 2
+
+
+def test_a_mistake_is_named_once_and_without_the_secret() -> None:
+    wrong = KEYSTONE.replace("spec: {secret: osp-secret, databaseInstance: openstack}", "spec: [a]")
+    secret = SECRET.replace("stringData: {AdminPassword: word}", "data: {AdminPassword: 'hunter 2'}")
+    with pytest.raises(manifests.BadManifest) as raised:
+        manifests.parse(f"{wrong}\n---\n{secret}", "x.yaml")
+    assert [problem.partition(";")[0] for problem in raised.value.problems] == [
+        "x.yaml: KeystoneAPI keystone: spec: Expected `object`, got `array`.",
+        "x.yaml: Secret osp-secret: data.AdminPassword is not valid Base64",
+    ]
+
+
+def test_what_a_server_wrote_is_no_mistake() -> None:
+    metadata = (
+        "{name: osp-secret, uid: a, resourceVersion: '1', generation: 1, creationTimestamp: null, managedFields: []"
+    )
+    metadata += ", labels: {a: b}, annotations: {a: b}, finalizers: [], ownerReferences: [], deletionTimestamp: ''}"
+    whole = SECRET.replace("{name: osp-secret}", metadata.replace("null", "'2026-11-19T00:00:00Z'"))
+    further = 'type: Opaque\nimmutable: true\ndata: {a: "dGV\\nh"}'
+    assert len(manifests.parse(f"{whole}\n{further}", "x.yaml")) == 1
 
 
 def test_all_mistakes_of_all_documents_are_named() -> None:

@@ -95,13 +95,14 @@ def test_what_was_applied_is_kept_when_it_is_given_as_a_file(tmp_path: Path) -> 
 def test_values_of_a_secret_are_not_lost(tmp_path: Path) -> None:
     applied = tmp_path / "secrets.yaml"
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "osp-secret"}}
-    values = {"AdminPassword": "aHVu\ndGVyMg==\n", "Picture": "/w==", "Wrong": "no base64!"}
+    values = {"AdminPassword": "aHVu\ndGVyMg==\n", "Picture": "/w=="}
     applied.write_text(yaml.safe_dump({**secret, "data": values}))
     found = documents(run("-f", str(applied)))["osp-secret"]
-    assert (found["stringData"], found["data"]) == (
-        {"AdminPassword": "hunter2"},
-        {"Picture": "/w==", "Wrong": "no base64!"},
-    )
+    assert (found["stringData"], found["data"]) == ({"AdminPassword": "hunter2"}, {"Picture": "/w=="})
+    applied.write_text(yaml.safe_dump({**secret, "data": {"AdminPassword": "no base64!"}}))
+    done = run("-f", str(applied))
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "data.AdminPassword is not valid Base64" in done.stderr
 
 
 def test_the_values_have_no_secret_and_say_how_the_database_is_made(tmp_path: Path) -> None:
