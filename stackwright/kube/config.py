@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
+from urllib.parse import urlsplit
 
 import msgspec
 import yaml
@@ -195,20 +196,20 @@ _Named = TypeVar("_Named", _NamedCluster, _NamedUser, _NamedContext)
 
 def _paths(kubeconfig: Path | None, context: str | None) -> list[Path]:
     if kubeconfig is not None:
-        kubeconfig = kubeconfig.expanduser()
+        kubeconfig = _with_home(kubeconfig)
         if not kubeconfig.exists():
             raise ConfigError(f"The kubeconfig {kubeconfig} does not exist; check its path.")
         return [kubeconfig]
     named = os.environ.get("KUBECONFIG", "")
     if named:
-        paths = [Path(part).expanduser() for part in named.split(os.pathsep) if part]
+        paths = [_with_home(Path(part)) for part in named.split(os.pathsep) if part]
         # As kubectl has it: a list may name files that are not there, as long as one is.
         found = [path for path in paths if path.exists()]
         if not found:
             raise ConfigError(f"KUBECONFIG names {named}, which does not exist; check its path or unset it.")
         return found
     if context is not None:
-        home = Path("~/.kube/config").expanduser()
+        home = _with_home(Path("~/.kube/config"))
         if not home.exists():
             raise ConfigError(f'There is no {home} to look for the context "{context}" in; set KUBECONFIG.')
         return [home]
@@ -216,6 +217,14 @@ def _paths(kubeconfig: Path | None, context: str | None) -> list[Path]:
         "No cluster is named: set KUBECONFIG or name a context; ~/.kube/config alone is not used, "
         "so that no cluster is changed by accident."
     )
+
+
+def _with_home(path: Path) -> Path:
+    """Return a path with the home directory for its `~`; in a container, say, a user may have none."""
+    try:
+        return path.expanduser()
+    except RuntimeError:
+        raise ConfigError(f"{path}: this user has no home directory; set HOME, or name a kubeconfig.") from None
 
 
 def _read(path: Path) -> _File:
@@ -268,6 +277,13 @@ def _cluster(file: _File, entry: _NamedCluster, *, source: str, namespace: str) 
     place = f'cluster "{entry.name}" in {file.path}'
     if not cluster.server.startswith(("https://", "http://")):
         raise ConfigError(f"The server of {place} is not a URL; it must begin with https://.")
+    if not _is_place(cluster.server):
+        raise ConfigError(f"The server of {place} has no valid host and port; correct it.")
+    if "@" in urlsplit(cluster.server).netloc:
+        raise ConfigError(
+            f"The server of {place} has a login in it, which Kubernetes no longer has; remove it, and use a "
+            "certificate, a token or exec."
+        )
     authority, where = file.pem(
         "certificate-authority", cluster.certificate_authority_data, cluster.certificate_authority
     )
@@ -282,6 +298,14 @@ def _cluster(file: _File, entry: _NamedCluster, *, source: str, namespace: str) 
         server_name=cluster.tls_server_name,
         proxy=cluster.proxy_url,
     )
+
+
+def _is_place(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 def _with_user(base: Connection, file: _File, entry: _NamedUser) -> Connection:

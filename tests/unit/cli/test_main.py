@@ -1,13 +1,15 @@
 """The program itself: what it lists, how it ends, and what a user sees when something is wrong."""
 
+import pwd
 import re
+import sys
 from pathlib import Path
 
 import click
 import pytest
 from click.testing import CliRunner
 
-from stackwright.cli.main import COMMANDS, cli
+from stackwright.cli.main import COMMANDS, cli, main
 from tests.commands import paths
 from tests.unit.cli.program import run
 
@@ -56,6 +58,29 @@ def test_a_bad_kubeconfig_is_one_sentence(tmp_path: Path, content: str, expected
     assert expected in done.stderr
     assert str(path) in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param(("status",), id="the-cluster-on-this-machine"),
+        pytest.param(("crds", "--install", "--kubeconfig", "~/config"), id="a-kubeconfig"),
+        pytest.param(("crds", "--install", "--context", "here"), id="a-context"),
+    ],
+)
+def test_a_user_without_a_home_directory_is_told_so(
+    words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("HOME", "XDG_STATE_HOME", "KUBECONFIG"):
+        monkeypatch.delenv(name, raising=False)
+    # As in a container that runs with a user whom nobody has listed.
+    monkeypatch.setattr(pwd, "getpwuid", lambda number: {}[number])
+    monkeypatch.setattr(sys, "argv", ["stackwright", *words])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 1
+    said = capsys.readouterr().err
+    assert (said.startswith("Error: "), said.count("\n"), "set HOME" in said) == (True, 1, True)
 
 
 def test_no_cluster_is_used_by_surprise() -> None:

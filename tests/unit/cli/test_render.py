@@ -76,6 +76,13 @@ def test_what_an_operator_would_make_is_marked_for_one_that_takes_it_over() -> N
     }
 
 
+@pytest.mark.parametrize("server", ["cache", "cache:", "cache:99999", "cache:0", ":11211", "cache:x"])
+def test_a_memcached_is_a_host_and_a_port(server: str) -> None:
+    done = run("--cache-server", "192.0.2.1:11211", "--cache-server", server)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert f"{server!r} is not a host and a port; write HOST:PORT" in done.stderr
+
+
 def test_passwords_are_new_each_time() -> None:
     first, second = documents(run()), documents(run())
     assert texts(first["keystone-db-secret"]) != texts(second["keystone-db-secret"])
