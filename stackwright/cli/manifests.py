@@ -20,6 +20,10 @@ from stackwright.kube.resource import CustomResource, JsonObject, ObjectMeta, Re
 # What of Kubernetes' own a person may put beside a resource of ours.
 _BUILTIN: tuple[type[Resource], ...] = (builtin.Secret, builtin.ConfigMap, builtin.Service)
 
+_LIST = ("v1", "List")
+# How much like one of ours a group has to be to be a slip of the pen, where the kind is called like one of ours, too.
+_SLIP = 0.9
+
 # The fields that a server knows: it passes over others, with a warning that is easily missed.
 _EVERYWHERE = frozenset({"apiVersion", "kind", "metadata"})
 _FIELDS: Mapping[type[Resource], frozenset[str]] = {
@@ -47,7 +51,12 @@ class BadManifest(click.ClickException):
 
 def read(paths: Iterable[Path]) -> list[Resource]:
     """Return the resources of files that we know; `-` is standard input. What we do not know is passed over."""
-    return [resource for path in paths for resource in parse(text_of(path), str(path))]
+    texts = {str(path): text_of(path) for path in paths}
+    found = [resource for label, text in texts.items() for resource in parse(text, label)]
+    # An empty one is what is printed of a resource without Secrets, and is given back as it is.
+    if not found and any(documents_of(text, label) for label, text in texts.items()):
+        raise BadManifest(f"{', '.join(texts)}: there is nothing of a kind that is known here.")
+    return found
 
 
 def text_of(path: Path) -> str:
@@ -70,13 +79,23 @@ def documents_of(text: str, label: str) -> list[Any]:
         raise BadManifest(error.about(label)) from None
 
 
+def objects_of(document: Any, label: str) -> list[Any]:
+    """Return the objects in a document: those of a List, as `kubectl get -o yaml` prints it, one by one. Pure."""
+    if not isinstance(document, dict) or (document.get("apiVersion"), document.get("kind")) != _LIST:
+        return [document]
+    items = document.get("items") or []
+    if not isinstance(items, list):
+        raise BadManifest(f"{label}: the items of a List are no list; correct it.")
+    return items
+
+
 def parse(text: str, label: str) -> list[Resource]:
     """Return the resources of a text; `label` is what errors call it. Pure."""
     found: list[Resource | None] = []
     problems: list[str] = []
     for document in documents_of(text, label):
         try:
-            found.append(resource_of(document, label))
+            found += [resource_of(body, label) for body in objects_of(document, label)]
         except BadManifest as bad:
             problems += bad.problems
     if problems:
@@ -121,6 +140,9 @@ def _refuse_misspelt(document: JsonObject, label: str) -> None:
     group = version.partition("/")[0]
     known = {each.kind.name: each.kind.api_version for each in services.kinds() if each.kind.group == group}
     if not known:
+        groups = [each.kind.group for each in services.kinds() if each.kind.name == name]
+        if meant := difflib.get_close_matches(group, groups, n=1, cutoff=_SLIP):
+            raise BadManifest(f"{label}: {name} has the apiVersion {version}; did you mean the group {meant[0]}?")
         return
     if name in known:
         raise BadManifest(f"{label}: {name} has the apiVersion {known[name]}, and not {version}.")

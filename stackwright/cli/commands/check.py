@@ -68,14 +68,14 @@ def check(*, where: Where, files: tuple[Path, ...], output: str, nodes: bool) ->
 
 
 async def _check(where: Where, files: tuple[Path, ...], *, nodes: bool) -> tuple[str, tuple[CheckResult, ...]]:
-    given, bodies, invalid = read(files)
+    given, bodies, invalid, unknown = read(files)
     try:
         connection = connection_of(where)
     except ConfigError:
         # Files can be read without a cluster, unless one was meant.
         if not files or where != Where(namespace=where.namespace) or os.environ.get("KUBECONFIG"):
             raise
-        return await _offline(where.namespace or "", given, invalid)
+        return await _offline(where.namespace or "", given, invalid, unknown)
     async with client_on(connection, where.patience) as client:
         namespace = where.namespace or _namespace_of(given) or await resource_names.namespace_of(client, None)
         state = await cluster_state.read(client, namespace)
@@ -94,6 +94,7 @@ async def _check(where: Where, files: tuple[Path, ...], *, nodes: bool) -> tuple
     return namespace, (
         *of_cluster,
         *invalid,
+        *unknown,
         *cloud.results,
         *tried,
         *unsure,
@@ -112,41 +113,57 @@ async def _try_ways(client: Client, state: ClusterState) -> tuple[CheckResult, .
 
 
 async def _offline(
-    asked: str, given: tuple[Resource, ...], invalid: tuple[CheckResult, ...]
+    asked: str, given: tuple[Resource, ...], invalid: tuple[CheckResult, ...], unknown: tuple[CheckResult, ...]
 ) -> tuple[str, tuple[CheckResult, ...]]:
     """Return what can be said of files without a cluster."""
     namespace = asked or _namespace_of(given) or resource_names.DEFAULT_NAMESPACE
     planes = tuple(item for item in given if isinstance(item, OpenStackControlPlane))
     known, unsure = _images(None)
     cloud = await imagined_cloud.imagine(namespace, given, planes, (), _means(known))
-    return namespace, tuple(suite.check_files(given, invalid, cloud, unsure))
+    return namespace, tuple(suite.check_files(given, invalid, cloud, (*unknown, *unsure)))
 
 
 def read(
     files: Iterable[Path],
-) -> tuple[tuple[Resource, ...], tuple[tuple[Resource, JsonObject], ...], tuple[CheckResult, ...]]:
-    """Return what files have: as resources, each with its manifest, and what is wrong with them."""
+) -> tuple[
+    tuple[Resource, ...],
+    tuple[tuple[Resource, JsonObject], ...],
+    tuple[CheckResult, ...],
+    tuple[CheckResult, ...],
+]:
+    """Return what files have: as resources, each with its manifest, what is wrong with them, and what is not known."""
     found: list[tuple[Resource, JsonObject]] = []
     wrong: list[CheckResult] = []
+    unknown: list[CheckResult] = []
     for path in files:
+        label = str(path)
         try:
             documents = handwritten.read(manifests.text_of(path))
+            bodies = [body for document in documents for body in manifests.objects_of(document, label)]
         except handwritten.Unreadable as error:
-            sentence = f"{error.about(str(path)).removesuffix('.')}; correct it."
-            wrong.append(CheckResult(Level.PROBLEM, TOPIC, sentence))
+            wrong.append(_problem(f"{error.about(label).removesuffix('.')}; correct it."))
             continue
         except manifests.BadManifest as error:
-            wrong.append(CheckResult(Level.PROBLEM, TOPIC, error.message))
+            wrong.append(_problem(error.message))
             continue
-        if not documents:
-            wrong.append(CheckResult(Level.PROBLEM, TOPIC, f"{path} has no resource in it."))
-        for body in documents:
+        if not bodies:
+            wrong.append(_problem(f"{path} has no resource in it."))
+        for body in bodies:
             try:
-                item = manifests.resource_of(body, str(path))
-                found += [(item, body)] if item is not None else []
+                item = manifests.resource_of(body, label)
             except manifests.BadManifest as error:
-                wrong += [CheckResult(Level.PROBLEM, TOPIC, problem) for problem in error.problems]
-    return tuple(item for item, _ in found), tuple(found), tuple(wrong)
+                wrong += [_problem(problem) for problem in error.problems]
+                continue
+            if item is not None:
+                found.append((item, body))
+            else:
+                sentence = f"{path}: {body['kind']} of {body['apiVersion']} is of no kind that is known here."
+                unknown.append(CheckResult(Level.UNKNOWN, TOPIC, sentence))
+    return tuple(item for item, _ in found), tuple(found), tuple(wrong), tuple(unknown)
+
+
+def _problem(sentence: str) -> CheckResult:
+    return CheckResult(Level.PROBLEM, TOPIC, sentence)
 
 
 def _namespace_of(given: Iterable[Resource]) -> str:

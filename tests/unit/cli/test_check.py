@@ -58,3 +58,12 @@ def test_a_file_that_cannot_be_read_is_a_problem(tmp_path: Path, text: str, said
     done = checked(tmp_path, text)
     assert (done.exit_code, done.exception.__class__) == (exit_codes.FAILED, SystemExit)
     assert said in done.stdout
+
+
+def test_what_is_not_known_is_said_not_to_be_checked(tmp_path: Path) -> None:
+    deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}}
+    listed = {"apiVersion": "v1", "kind": "List", "items": [KEYSTONE, deployment]}
+    done = checked(tmp_path, yaml.safe_dump(listed))
+    assert "KeystoneAPI keystone: matches our kinds" in done.stdout
+    said = "given.yaml: Deployment of apps/v1 is of no kind that is known here."
+    assert [line for line in done.stdout.splitlines() if line.startswith("Not checked") and line.endswith(said)]

@@ -1,8 +1,10 @@
 """Manifests in files, as a person writes them."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from stackwright.cli import manifests
 
@@ -37,9 +39,36 @@ def test_words_are_those_of_the_server() -> None:
     assert (found[0].metadata.labels, found[0].spec.replicas) == ({"a": "12:30"}, 2)
 
 
+def test_a_list_is_opened() -> None:
+    keystone, secret = (yaml.safe_load(text) for text in (KEYSTONE, SECRET))
+    text = yaml.safe_dump({"apiVersion": "v1", "kind": "List", "metadata": {}, "items": [keystone, secret]})
+    assert [item.metadata.name for item in manifests.parse(text, "x.yaml")] == ["keystone", "osp-secret"]
+
+
+def test_files_in_which_nothing_is_known_are_refused(tmp_path: Path) -> None:
+    pot, keystone = tmp_path / "pot.yaml", tmp_path / "keystone.yaml"
+    pot.write_text(STRANGER)
+    keystone.write_text(KEYSTONE)
+    with pytest.raises(manifests.BadManifest, match=r"pot\.yaml: there is nothing of a kind that is known here"):
+        manifests.read([pot])
+    assert len(manifests.read([pot, keystone])) == 1
+    pot.write_text("")
+    assert manifests.read([pot]) == []
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
+        pytest.param(
+            "{apiVersion: v1, kind: List, items: 3}", "x.yaml: the items of a List are no list", id="a-number"
+        ),
+        pytest.param("{apiVersion: v1, kind: List, items: [3]}", "x.yaml has a document without a kind", id="an-item"),
+        pytest.param(
+            KEYSTONE.replace("keystone.openstack.org", "keystone.openstack.ogr"),
+            "x.yaml: KeystoneAPI has the apiVersion keystone.openstack.ogr/v1beta1; did you mean the group "
+            "keystone.openstack.org?",
+            id="a-misspelt-group",
+        ),
         pytest.param("a: [b", "x.yaml is not YAML (line 1)", id="no-yaml"),
         pytest.param("{kind: Foo}", "x.yaml: Foo has no apiVersion", id="no-version"),
         pytest.param(
@@ -76,7 +105,7 @@ def test_words_are_those_of_the_server() -> None:
         pytest.param(
             "{apiVersion: [a], kind: A}", "x.yaml: the apiVersion of a document is not a text", id="a-version"
         ),
-        pytest.param("{apiVersion: 1, kind: A}", "x.yaml: the apiVersion of a document is not a text", id="a-number"),
+        pytest.param("{apiVersion: 1, kind: A}", "x.yaml: the apiVersion of a document is not a text", id="a-digit"),
         pytest.param(
             KEYSTONE.replace("{name: keystone}", "[a]"), "x.yaml: KeystoneAPI: metadata is not a mapping", id="a-list"
         ),
