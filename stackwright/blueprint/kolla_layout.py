@@ -58,6 +58,8 @@ class _Work:
     spec: JsonObject
     taken: set[str] = field(default_factory=set)
     left: dict[str, str] = field(default_factory=dict)
+    # Why the section at hand takes no whole files; "" if it does.
+    no_files: str = ""
 
 
 def read(files: Mapping[str, str], spec: JsonObject, sections: Iterable[Section]) -> Imported:
@@ -98,6 +100,10 @@ def _section(section: Section, files: Mapping[str, str], work: _Work) -> None:
     stated = work.spec.get(section.name) or {"enabled": True}
     template = stated.get("template") or {}
     general = [f for f in (GLOBAL, f"{section.name}.conf", f"{section.name}/{section.name}.conf") if f in files]
+    work.no_files = "" if _has(section, "defaultConfigOverwrite") else _no_place(section, "whole files")
+    if not _has(section, "customServiceConfig"):
+        work.left |= dict.fromkeys(general, _no_place(section, "options"))
+        general = []
     for component, place in section.kolla.items():
         for steps in _places(template, place):
             # Where the component is the service itself, its part is the whole template.
@@ -112,6 +118,19 @@ def _section(section: Section, files: Mapping[str, str], work: _Work) -> None:
     _whole_files(section, template, files, work)
     if template:
         work.spec[section.name] = {**stated, "template": template}
+
+
+def _has(section: Section, name: str) -> bool:
+    """Return whether the spec of a section's resource has a field, and not only those of its components."""
+    specs = (
+        field.type for part in section.parts for field in msgspec.structs.fields(part.kind) if field.name == "spec"
+    )
+    return any(field.encode_name == name for spec in specs for field in msgspec.structs.fields(spec))
+
+
+def _no_place(section: Section, what: str) -> str:
+    there = ", ".join(f"{section.name}/{component}.conf" for component in section.kolla)
+    return f"{section.name} has no place for {what} of all its components here; use {there} for options of one"
 
 
 def _places(template: JsonObject, place: str) -> Iterable[paths.Steps]:
@@ -182,6 +201,9 @@ def _whole_files(section: Section, template: JsonObject, files: Mapping[str, str
     for path, text in files.items():
         directory, name = posixpath.split(path)
         if directory != section.name or path in work.taken or path in work.left:
+            continue
+        if not name.endswith(".conf") and work.no_files:
+            work.left[path] = work.no_files
             continue
         if name.endswith(".conf"):
             known = ", ".join(f"{component}.conf" for component in section.kolla)
@@ -270,7 +292,7 @@ def _copied(
             work.left[f"{component}/{START}: config_files[{position}]"] = why
         elif name.endswith(".conf"):
             options.append(path)
-        elif why := _why_secret(name, files[path]):
+        elif why := work.no_files or _why_secret(name, files[path]):
             work.left[path] = why
         else:
             copies.append(({**entry, "source": name}, name))

@@ -213,6 +213,9 @@ async def _into_cluster(where: Where, files: dict[str, str], unreadable: dict[st
         before: JsonObject = msgspec.to_builtins(plane.spec)
         imported = kolla_layout.read(files, before, services.sections())
         _refuse_broken(imported, unreadable)
+        whole = {"apiVersion": kind.kind.api_version, "kind": kind.kind.name, "spec": imported.spec}
+        # What the server would refuse is not shown as if it could be applied.
+        manifests.resource_of({**whole, "metadata": {"name": plane.metadata.name}}, "With the import")
         shown = difference(_yaml([before]), _yaml([imported.spec]), f"openstackcontrolplane/{plane.metadata.name}")
         if not _confirm(shown, imported, unreadable, yes=yes):
             return

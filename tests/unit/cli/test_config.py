@@ -4,6 +4,7 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -13,7 +14,11 @@ from stackwright.cli import exit_codes
 from stackwright.cli.main import cli
 from stackwright.kube import handwritten
 
-PLANE = {
+COPIES = (
+    b'{"command": "nova-api", "config_files": '
+    b'[{"source": "/var/lib/kolla/config_files/leaves.yaml", "dest": "/etc/nova/"}]}'
+)
+PLANE: dict[str, Any] = {
     "apiVersion": "core.openstack.org/v1beta1",
     "kind": "OpenStackControlPlane",
     "metadata": {"name": "openstack"},
@@ -68,6 +73,32 @@ def test_what_is_whole_is_taken_beside_what_is_broken(cloud: Path) -> None:
     assert done.exit_code == exit_codes.DONE
     assert "glance.conf: line 1" in done.stderr
     assert "expiration = 7200" in cloud.read_text()
+
+
+def test_a_service_without_a_place_for_all_of_its_components_says_so(cloud: Path) -> None:
+    plane = {**PLANE, "spec": {**PLANE["spec"], "nova": {"enabled": True}}}
+    cloud.write_text(yaml.safe_dump(plane))
+    options, start = b"[DEFAULT]\ndebug = true\n", COPIES
+    files = {
+        "global.conf": options,
+        "nova.conf": options,
+        "nova/nova.conf": options,
+        "nova/policy.yaml": b"a: role:admin\n",
+        "nova/nova-scheduler.conf": options,
+        "nova-api/config.json": start,
+        "nova-api/leaves.yaml": b"a: b\n",
+    }
+    done = imported(cloud, files)
+    assert done.exit_code == exit_codes.DONE, done.stderr
+    spec = handwritten.read(cloud.read_text())[0]["spec"]
+    assert "debug = true" in spec["keystone"]["template"]["customServiceConfig"]
+    template = spec["nova"]["template"]
+    assert (list(template), list(template["apiServiceTemplate"])) == (
+        ["apiServiceTemplate", "schedulerServiceTemplate"],
+        ["kollaConfig"],
+    )
+    for name in ("global.conf", "nova.conf", "nova/nova.conf", "nova/policy.yaml", "nova-api/leaves.yaml"):
+        assert f"  {name}: nova has no place for " in done.stderr
 
 
 def test_the_same_again_changes_nothing_and_is_no_failure(cloud: Path) -> None:
