@@ -134,6 +134,17 @@ def resource_of(document: Any, label: str) -> Resource | None:
     return msgspec.convert(document, kind)
 
 
+def elsewhere(resource: Resource, *namespaces: str) -> str:
+    """Return why a resource of a file does not count in namespaces; "" where it does. Pure."""
+    named = resource.metadata.namespace
+    if not named or named in namespaces:
+        return ""
+    return (
+        f"{resource.kind.name} {resource.metadata.name} is for namespace {named}, and this is for {namespaces[0]}; "
+        "use --namespace, or remove metadata.namespace."
+    )
+
+
 def _refuse_misspelt(document: JsonObject, label: str) -> None:
     """Refuse a kind that none of our groups has: a server would refuse it, too."""
     version, name = str(document["apiVersion"]), str(document["kind"])

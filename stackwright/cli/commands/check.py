@@ -69,15 +69,18 @@ def check(*, where: Where, files: tuple[Path, ...], output: str, nodes: bool) ->
 
 async def _check(where: Where, files: tuple[Path, ...], *, nodes: bool) -> tuple[str, tuple[CheckResult, ...]]:
     given, bodies, invalid, unknown = read(files)
+    named = where.namespace or _namespace_of(given)
+    given, bodies, invalid = _in_one_namespace(named, bodies, invalid)
     try:
         connection = connection_of(where)
     except ConfigError:
         # Files can be read without a cluster, unless one was meant.
         if not files or where != Where(namespace=where.namespace) or os.environ.get("KUBECONFIG"):
             raise
-        return await _offline(where.namespace or "", given, invalid, unknown)
+        namespace = named or resource_names.DEFAULT_NAMESPACE
+        return await _offline(namespace, given, invalid, unknown)
     async with client_on(connection, where.patience) as client:
-        namespace = where.namespace or _namespace_of(given) or await resource_names.namespace_of(client, None)
+        namespace = named or await resource_names.namespace_of(client, None)
         state = await cluster_state.read(client, namespace)
         planes = tuple(item for item in (given if files else state.planes) if isinstance(item, OpenStackControlPlane))
         if not files and not planes:
@@ -113,10 +116,9 @@ async def _try_ways(client: Client, state: ClusterState) -> tuple[CheckResult, .
 
 
 async def _offline(
-    asked: str, given: tuple[Resource, ...], invalid: tuple[CheckResult, ...], unknown: tuple[CheckResult, ...]
+    namespace: str, given: tuple[Resource, ...], invalid: tuple[CheckResult, ...], unknown: tuple[CheckResult, ...]
 ) -> tuple[str, tuple[CheckResult, ...]]:
     """Return what can be said of files without a cluster."""
-    namespace = asked or _namespace_of(given) or resource_names.DEFAULT_NAMESPACE
     planes = tuple(item for item in given if isinstance(item, OpenStackControlPlane))
     known, unsure = _images(None)
     cloud = await imagined_cloud.imagine(namespace, given, planes, (), _means(known))
@@ -164,6 +166,15 @@ def read(
 
 def _problem(sentence: str) -> CheckResult:
     return CheckResult(Level.PROBLEM, TOPIC, sentence)
+
+
+def _in_one_namespace(
+    namespace: str, found: tuple[tuple[Resource, JsonObject], ...], wrong: tuple[CheckResult, ...]
+) -> tuple[tuple[Resource, ...], tuple[tuple[Resource, JsonObject], ...], tuple[CheckResult, ...]]:
+    """Return what of the files is for the namespace; a Secret in another one, say, is none that pods there can read."""
+    foreign = [reason for item, _ in found if (reason := manifests.elsewhere(item, namespace))]
+    kept = tuple((item, body) for item, body in found if not manifests.elsewhere(item, namespace))
+    return tuple(item for item, _ in kept), kept, (*wrong, *map(_problem, foreign))
 
 
 def _namespace_of(given: Iterable[Resource]) -> str:

@@ -93,6 +93,9 @@ def render(  # noqa: PLR0913  its options
     there = manifests.read(files)
     resource = with_urls(choose(blueprint, there), {"public": public_url, "internal": internal_url})
     place = namespace or resource.metadata.namespace or resource_names.DEFAULT_NAMESPACE
+    # What an earlier call printed is in the namespace that the option names, and the resource in its own.
+    if foreign := [why for item in there if (why := manifests.elsewhere(item, place, resource.metadata.namespace))]:
+        raise manifests.BadManifest(*foreign)
     images = _images(blueprint, image or blueprint.asked_image(resource))
     environment = Environment(images, artifacts.charts(charts))
     outside = Outside(place, database_host, database_port or 0, cache_servers)

@@ -67,3 +67,11 @@ def test_what_is_not_known_is_said_not_to_be_checked(tmp_path: Path) -> None:
     assert "KeystoneAPI keystone: matches our kinds" in done.stdout
     said = "given.yaml: Deployment of apps/v1 is of no kind that is known here."
     assert [line for line in done.stdout.splitlines() if line.startswith("Not checked") and line.endswith(said)]
+
+
+def test_a_resource_in_another_namespace_does_not_count(tmp_path: Path) -> None:
+    keystone = {**KEYSTONE, "metadata": {"name": "keystone", "namespace": "a"}}
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "osp-secret", "namespace": "b"}}
+    done = checked(tmp_path, yaml.safe_dump_all([keystone, {**secret, "stringData": {"AdminPassword": "x"}}]))
+    assert done.exit_code == exit_codes.FAILED
+    assert "Secret osp-secret is for namespace b, and this is for a; use --namespace" in done.stdout

@@ -83,6 +83,16 @@ def test_a_memcached_is_a_host_and_a_port(server: str) -> None:
     assert f"{server!r} is not a host and a port; write HOST:PORT" in done.stderr
 
 
+def test_a_secret_in_another_namespace_is_none_of_the_resource(tmp_path: Path) -> None:
+    secret = tmp_path / "secret.yaml"
+    said = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "osp-secret", "namespace": "other"}}
+    secret.write_text(yaml.safe_dump({**said, "stringData": {"AdminPassword": "x"}}))
+    done = run("-f", str(secret))
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "Secret osp-secret is for namespace other, and this is for trial; use --namespace" in done.stderr
+    assert documents(run("-f", str(secret), "-n", "other"))
+
+
 def test_passwords_are_new_each_time() -> None:
     first, second = documents(run()), documents(run())
     assert texts(first["keystone-db-secret"]) != texts(second["keystone-db-secret"])
