@@ -16,7 +16,7 @@ from stackwright.blueprint.service import Component, ConfigFile, Job, Schedule, 
 _FILE_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
 # How the files are called that are generated, and those with snippets: one of that name would take the place of ours.
 _GENERATED = re.compile(
-    r"01-[\w-]+\.conf|0[23]-[\w-]+-override\.conf|04-\d\d-.+\.conf|05-nova-metadata\.conf"
+    r"01-[\w-]+\.conf|0[23]-[\w-]+-override\.conf|04-\d\d-.+\.conf|05-[\w-]+-metadata\.conf"
     r"|given|cells|application\.py|daemon\.py|login\.json"
 )
 

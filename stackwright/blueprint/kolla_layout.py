@@ -30,7 +30,18 @@ BESIDE = "/var/lib/kolla/config_files/"
 # What a later import takes away again: all that an earlier one has written.
 _BEGIN, _END = "# Imported: ", "# End of what was imported"
 # Options that hold a secret, or that we write ourselves with one in it.
-_SECRET = re.compile(r"password|secret|transport_url|token|_key$|^connection$|^memcache_secret", re.IGNORECASE)
+_SECRET = re.compile(
+    r"password|passphrase|passcode|secret|transport_url|token|_key$|^(asyncio_)?(slave_)?connection$"
+    r"|^connection_string$|^hmac_keys$|^kek$|^login$|(^|_)pin$|^authorization[-_]code$",
+    re.IGNORECASE,
+)
+# An address with a password in it, such as redis://:word@host, in whatever option or file it stands.
+_LOGIN = re.compile(r"://[^/@\s]*:[^/@\s]+@")
+# The option whose values begin with the name of another one: password:word.
+_ARGUMENT = "backend_argument"
+_KEYS = (".key", ".keyring")
+_PRIVATE = "PRIVATE KEY-----"
+_AS_FILE = "put it into a Secret, and mount that with extraMounts"
 
 
 @dataclass(frozen=True)
@@ -47,6 +58,8 @@ class _Work:
     spec: JsonObject
     taken: set[str] = field(default_factory=set)
     left: dict[str, str] = field(default_factory=dict)
+    # Why the section at hand takes no whole files; "" if it does.
+    no_files: str = ""
 
 
 def read(files: Mapping[str, str], spec: JsonObject, sections: Iterable[Section]) -> Imported:
@@ -87,6 +100,10 @@ def _section(section: Section, files: Mapping[str, str], work: _Work) -> None:
     stated = work.spec.get(section.name) or {"enabled": True}
     template = stated.get("template") or {}
     general = [f for f in (GLOBAL, f"{section.name}.conf", f"{section.name}/{section.name}.conf") if f in files]
+    work.no_files = "" if _has(section, "defaultConfigOverwrite") else _no_place(section, "whole files")
+    if not _has(section, "customServiceConfig"):
+        work.left |= dict.fromkeys(general, _no_place(section, "options"))
+        general = []
     for component, place in section.kolla.items():
         for steps in _places(template, place):
             # Where the component is the service itself, its part is the whole template.
@@ -101,6 +118,19 @@ def _section(section: Section, files: Mapping[str, str], work: _Work) -> None:
     _whole_files(section, template, files, work)
     if template:
         work.spec[section.name] = {**stated, "template": template}
+
+
+def _has(section: Section, name: str) -> bool:
+    """Return whether the spec of a section's resource has a field, and not only those of its components."""
+    specs = (
+        field.type for part in section.parts for field in msgspec.structs.fields(part.kind) if field.name == "spec"
+    )
+    return any(field.encode_name == name for spec in specs for field in msgspec.structs.fields(spec))
+
+
+def _no_place(section: Section, what: str) -> str:
+    there = ", ".join(f"{section.name}/{component}.conf" for component in section.kolla)
+    return f"{section.name} has no place for {what} of all its components here; use {there} for options of one"
 
 
 def _places(template: JsonObject, place: str) -> Iterable[paths.Steps]:
@@ -142,7 +172,7 @@ def _options(path: str, text: str, work: _Work) -> str:
     work.taken.add(path)
     lines = [f"{_BEGIN}{path}"]
     for section, options in parsed.items():
-        taken = {name: values for name, values in options.items() if not _SECRET.search(name)}
+        taken = {name: values for name, values in options.items() if not _is_secret(name, values)}
         for name in options.keys() - taken.keys():
             work.left[f"{path}: [{section}] {name}"] = (
                 "holds a secret; the operators create those of databases, brokers and Keystone, and others belong"
@@ -152,6 +182,12 @@ def _options(path: str, text: str, work: _Work) -> str:
             lines.append(f"[{section}]")
             lines += [f"{name} = {_continued(value)}" for name, values in taken.items() for value in values]
     return "\n".join(lines) + "\n" if len(lines) > 1 else ""
+
+
+def _is_secret(name: str, values: Iterable[str]) -> bool:
+    if _SECRET.search(name) or any(_LOGIN.search(value) for value in values):
+        return True
+    return name == _ARGUMENT and any(_SECRET.search(value.partition(":")[0]) for value in values)
 
 
 def _continued(value: str) -> str:
@@ -166,12 +202,25 @@ def _whole_files(section: Section, template: JsonObject, files: Mapping[str, str
         directory, name = posixpath.split(path)
         if directory != section.name or path in work.taken or path in work.left:
             continue
+        if not name.endswith(".conf") and work.no_files:
+            work.left[path] = work.no_files
+            continue
         if name.endswith(".conf"):
             known = ", ".join(f"{component}.conf" for component in section.kolla)
             work.left[path] = f"no component of that name reads it here; there is {known}"
             continue
+        if why := _why_secret(name, text):
+            work.left[path] = why
+            continue
         _overwrite(template, name, text)
         work.taken.add(path)
+
+
+def _why_secret(name: str, text: str) -> str:
+    """Return why a whole file may not stand in a control plane, which many may read; "" if it may."""
+    if name.endswith(_KEYS) or _PRIVATE in text:
+        return f"it holds a key; {_AS_FILE}"
+    return f"it has an address with a password in it; {_AS_FILE}" if _LOGIN.search(text) else ""
 
 
 def _overwrite(template: JsonObject, name: str, text: str) -> None:
@@ -186,13 +235,9 @@ def _start(part: JsonObject, template: JsonObject, component: str, files: Mappin
     path = f"{component}/{START}"
     if path not in files:
         return []
-    try:
-        document: Any = json.loads(files[path])
-    except json.JSONDecodeError as error:
-        work.left[path] = f"it is not JSON (line {error.lineno})"
-        return []
-    if not isinstance(document, dict):
-        work.left[path] = "it is not an object with command and config_files"
+    document = _how_it_starts(files[path])
+    if isinstance(document, str):
+        work.left[path] = document
         return []
     options, copies = _copied(document.get("config_files") or [], component, files, work)
     said = {**document, "config_files": [copy for copy, _ in copies]}
@@ -214,6 +259,20 @@ def _start(part: JsonObject, template: JsonObject, component: str, files: Mappin
     return options
 
 
+def _how_it_starts(text: str) -> JsonObject | str:
+    """Return what a config.json says, or why it is of no use."""
+    if why := _why_secret(START, text):
+        return why
+    try:
+        document: Any = json.loads(text)
+    except json.JSONDecodeError as error:
+        return f"it is not JSON (line {error.lineno})"
+    except (ValueError, RecursionError):
+        # What Python's reader does not take: a number of thousands of digits, brackets without end.
+        return "it has a number that is too long, or is nested too deep"
+    return document if isinstance(document, dict) else "it is not an object with command and config_files"
+
+
 def _copied(
     entries: Any, component: str, files: Mapping[str, str], work: _Work
 ) -> tuple[list[str], list[tuple[JsonObject, str]]]:
@@ -233,6 +292,8 @@ def _copied(
             work.left[f"{component}/{START}: config_files[{position}]"] = why
         elif name.endswith(".conf"):
             options.append(path)
+        elif why := work.no_files or _why_secret(name, files[path]):
+            work.left[path] = why
         else:
             copies.append(({**entry, "source": name}, name))
     return options, copies

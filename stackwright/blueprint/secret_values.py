@@ -4,18 +4,22 @@ This is the one place that decodes and encodes them.
 """
 
 import base64
-import binascii
 from collections.abc import Mapping
 
 from stackwright.kube.builtin import Secret
 from stackwright.kube.plan import Ends, Wait
 
+_ENDS_OF_LINES = str.maketrans("", "", "\r\n")
+
 
 def decode(value: str) -> bytes | None:
-    """Return a value of `data` or `binaryData` as bytes; None if it is not valid Base64."""
+    """Return a value of `data` or `binaryData` as bytes; None if it is not valid Base64.
+
+    Kubernetes takes it with ends of lines in it, as the program `base64` writes it.
+    """
     try:
-        return base64.b64decode(value, validate=True)
-    except binascii.Error:
+        return base64.b64decode(value.translate(_ENDS_OF_LINES), validate=True)
+    except ValueError:
         return None
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import click
 import msgspec
-import yaml
 
 from stackwright import services
 from stackwright.api.base import CustomResource
@@ -21,7 +20,7 @@ from stackwright.foresight.checks import imagined_cloud
 from stackwright.foresight.mirror import Mirror, follow
 from stackwright.foresight.pod_security import needed_profile
 from stackwright.foresight.tree import Branch, State
-from stackwright.kube import discovery
+from stackwright.kube import discovery, handwritten
 from stackwright.kube.client import Client, Conflicts
 from stackwright.kube.errors import ConfigError
 from stackwright.kube.resource import JsonObject, Resource, ResourceName
@@ -52,14 +51,13 @@ class Cloud:
 def read(path: Path, namespace: str, *, example: bool = False) -> Cloud:
     """Return the cloud that a file describes, or say what is wrong with it."""
     try:
-        documents = [body for body in yaml.safe_load_all(path.read_text(encoding="utf-8")) if body is not None]
+        documents = handwritten.read(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise ConfigError(f"{path}: there is no such file; name a file of manifests, or none, with --cloud.") from error
     except (OSError, ValueError) as error:
         raise ConfigError(f"{path} cannot be read: {error}") from error
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        raise ConfigError(f"{path} is not YAML{f' (line {mark.line + 1})' if mark else ''}.") from error
+    except handwritten.Unreadable as error:
+        raise ConfigError(error.about(str(path))) from error
     for position, body in enumerate(documents, 1):
         _check(body, f"{path}, document {position}", namespace)
     return Cloud(tuple(documents), namespace, example)

@@ -14,6 +14,7 @@ from stackwright.blueprint.dataplane.wishes import wish_of
 from stackwright.cli.clouds import FIELD_MANAGER, Cloud
 from stackwright.kube import discovery
 from stackwright.kube.client import Client
+from stackwright.kube.errors import ConfigError
 from stackwright.kube.resource import JsonObject, ResourceName
 from stackwright.local.distribution import Ask
 from stackwright.local.images import building, pushing
@@ -67,7 +68,11 @@ def gather(cluster: str, count: int, cloud: Cloud) -> Fleet:
             f"--nodes needs to know what the machines become: the cloud's file has {len(roles)} resources of kind "
             f"{kind.name}, and one is needed; examples/cloud/servers.yaml has one"
         )
-    return Fleet(cluster, count, msgspec.convert(roles[0], OpenStackDataPlaneRole))
+    try:
+        return Fleet(cluster, count, msgspec.convert(roles[0], OpenStackDataPlaneRole))
+    except msgspec.ValidationError as error:
+        name = roles[0]["metadata"]["name"]
+        raise ConfigError(f"{kind.name} {name} in the cloud's file is not valid: {error}; correct it.") from None
 
 
 async def may_join(client: Client, cloud: Cloud, fleet: Fleet, progress: Progress) -> bool:

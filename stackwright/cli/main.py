@@ -103,6 +103,12 @@ def main() -> None:
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         sys.exit(exit_codes.INTERRUPTED)
+    except RuntimeError as error:
+        # So pathlib says that it has no answer for `~`.
+        if "home directory" not in str(error):
+            raise
+        click.echo("Error: This user has no home directory; set HOME to a directory that it may write to.", err=True)
+        sys.exit(exit_codes.FAILED)
     except Exception as error:
         told = sentence(error)
         if not told:

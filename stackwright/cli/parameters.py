@@ -5,6 +5,7 @@ import re
 import click
 
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+_MOST_PORTS = 65535
 _PARTS = re.compile(r"(\d+)([smhd])")
 
 
@@ -33,3 +34,17 @@ class Duration(click.ParamType[float]):
         if not parts or "".join(number + unit for number, unit in parts) != text:
             self.fail(f"{text!r} is not a duration; write 90s, 10m or 1h30m", param, ctx)
         return float(sum(int(number) * _SECONDS[unit] for number, unit in parts))
+
+
+class Server(click.ParamType[str]):
+    """A host and a port, such as 192.0.2.1:11211 or [2001:db8::1]:11211."""
+
+    name = "server"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return it as it was said."""
+        text = str(value)
+        host, _, port = text.rpartition(":")
+        if not host or not port.isdecimal() or not 0 < int(port) <= _MOST_PORTS:
+            self.fail(f"{text!r} is not a host and a port; write HOST:PORT", param, ctx)
+        return text

@@ -234,11 +234,19 @@ def _body(body: JsonObject, namespace: str) -> JsonObject:
 
 
 def _readable(body: JsonObject) -> JsonObject:
-    """Return a Secret with its texts as texts, so that whoever installs it by hand can read them."""
+    """Return a Secret with its texts as texts, so that whoever installs it by hand can read them.
+
+    What is no text, or not valid at all, stays as it was written: of the latter the server says what is wrong.
+    """
     texts, binary = {}, {}
     for name, value in body.get("data", {}).items():
+        content = decode(value)
         try:
-            texts[name] = (decode(value) or b"").decode()
+            text = None if content is None else content.decode()
         except UnicodeDecodeError:
+            text = None
+        if text is None:
             binary[name] = value
+        else:
+            texts[name] = text
     return {**body, "data": binary, "stringData": texts}

@@ -24,6 +24,10 @@ _OF_CLAIMS = (
 )
 
 
+# What is told of a pod when its node has prepared all that its containers need.
+_PREPARED = ("Pulling", "Pulled", "Created", "Started")
+
+
 class Excerpt(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     """The last lines of a container's log; of the one before its last restart where `previous` says so."""
 
@@ -143,13 +147,14 @@ def _image(pod: Pod, snapshot: Snapshot) -> Reason | None:
     status = next((entry for entry in _statuses(pod) if _waiting(entry) in pod_troubles.IMAGE), None)
     if status is None:
         return None
-    events = [event.note for event in snapshot.about(pod, "Failed", "InspectFailed") if status["image"] in event.note]
+    name, image = status["name"], str(status.get("image") or "")
+    events = [event.note for event in snapshot.about(pod, "Failed", "InspectFailed") if image in event.note]
     said = next(iter(events), "") or str(status["state"]["waiting"].get("message", ""))
     return _reason(
         pod,
         State.WARNING,
         _waiting(status),
-        f"cannot get its image {status['image']}{f': {said}' if said else ''}",
+        f"cannot get its image {image or f'of container {name}'}{f': {said}' if said else ''}",
         to_do="Name an existing image in spec.containerImage, or bring it to the cluster "
         "(stackwright image build, stackwright image load; or push it to its registry).",
     )
@@ -160,7 +165,7 @@ def _ended(pod: Pod, snapshot: Snapshot) -> Reason | None:
     for status in _statuses(pod):
         state = status.get("state") or {}
         ended = state.get("terminated") or (status.get("lastState") or {}).get("terminated") or {}
-        if status.get("ready") or not ended.get("exitCode"):
+        if status.get("ready") or not ended.get("exitCode") or pod_troubles.has_recovered(pod, status):
             continue
         name, code, why = status["name"], ended["exitCode"], ended.get("reason", "")
         excerpt = _excerpt(pod, name, snapshot, previous="terminated" not in state)
@@ -194,7 +199,7 @@ def _mount(pod: Pod, snapshot: Snapshot) -> Reason | None:
     if any("running" in (entry.get("state") or {}) for entry in _statuses(pod)):
         return None
     told = next(iter(snapshot.about(pod, "FailedMount", "FailedAttachVolume", "FailedCreatePodSandBox")), None)
-    if told is None:
+    if told is None or any(event.last > told.last for event in snapshot.about(pod, *_PREPARED)):
         return None
     to_do = "Create what it names, or wait for it; the node tries again."
     return _reason(pod, State.WARNING, told.reason, f"cannot start: {told.note}", to_do=to_do)
@@ -220,6 +225,10 @@ def _probe(pod: Pod, snapshot: Snapshot) -> Reason | None:
         return None
     since = str(running["state"]["running"].get("startedAt") or "")
     told = next(iter(snapshot.about(pod, "Unhealthy", "ProbeWarning")), None)
+    heard = max(since, told.last if told is not None else "")
+    if any(event.last > heard for event in snapshot.about(pod, "NodeNotReady")):
+        # Its node has not been heard of since.
+        return None
     if told is None:
         return _reason(
             pod, State.WAITING, "NotReady", f"container {running['name']} runs and is not ready yet", since=since

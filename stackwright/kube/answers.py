@@ -155,6 +155,12 @@ def lost(error: BaseException, server: str) -> Lost:
 
 
 def _connect_problem(error: aiohttp.ClientConnectorError) -> str:
+    if isinstance(error, aiohttp.ClientProxyConnectionError):
+        return f"is reached by the proxy {error.host}:{error.port} (proxy-url), which {_reach_problem(error)}"
+    return _reach_problem(error)
+
+
+def _reach_problem(error: aiohttp.ClientConnectorError) -> str:
     if isinstance(error, aiohttp.ClientConnectorDNSError):
         return "has a name that cannot be looked up; check it and the network"
     if isinstance(error.os_error, ConnectionRefusedError):

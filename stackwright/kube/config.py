@@ -15,11 +15,13 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
+from urllib.parse import urlsplit
 
 import msgspec
 import yaml
 from cryptography import x509
 
+from stackwright import yaml_words
 from stackwright.kube.errors import ConfigError
 from stackwright.kube.resource import JsonObject
 
@@ -194,20 +196,20 @@ _Named = TypeVar("_Named", _NamedCluster, _NamedUser, _NamedContext)
 
 def _paths(kubeconfig: Path | None, context: str | None) -> list[Path]:
     if kubeconfig is not None:
-        kubeconfig = kubeconfig.expanduser()
+        kubeconfig = _with_home(kubeconfig)
         if not kubeconfig.exists():
             raise ConfigError(f"The kubeconfig {kubeconfig} does not exist; check its path.")
         return [kubeconfig]
     named = os.environ.get("KUBECONFIG", "")
     if named:
-        paths = [Path(part).expanduser() for part in named.split(os.pathsep) if part]
+        paths = [_with_home(Path(part)) for part in named.split(os.pathsep) if part]
         # As kubectl has it: a list may name files that are not there, as long as one is.
         found = [path for path in paths if path.exists()]
         if not found:
             raise ConfigError(f"KUBECONFIG names {named}, which does not exist; check its path or unset it.")
         return found
     if context is not None:
-        home = Path("~/.kube/config").expanduser()
+        home = _with_home(Path("~/.kube/config"))
         if not home.exists():
             raise ConfigError(f'There is no {home} to look for the context "{context}" in; set KUBECONFIG.')
         return [home]
@@ -217,10 +219,18 @@ def _paths(kubeconfig: Path | None, context: str | None) -> list[Path]:
     )
 
 
+def _with_home(path: Path) -> Path:
+    """Return a path with the home directory for its `~`; in a container, say, a user may have none."""
+    try:
+        return path.expanduser()
+    except RuntimeError:
+        raise ConfigError(f"{path}: this user has no home directory; set HOME, or name a kubeconfig.") from None
+
+
 def _read(path: Path) -> _File:
     text = _text(path, "the kubeconfig")
     try:
-        tree = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506  both are safe
+        tree = yaml.load(text, Loader=yaml_words.Loader)  # noqa: S506  it is a safe one
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise ConfigError(f"{path} is not valid YAML: line {line}: {error.problem or error.context}.") from None
@@ -267,6 +277,13 @@ def _cluster(file: _File, entry: _NamedCluster, *, source: str, namespace: str) 
     place = f'cluster "{entry.name}" in {file.path}'
     if not cluster.server.startswith(("https://", "http://")):
         raise ConfigError(f"The server of {place} is not a URL; it must begin with https://.")
+    if not _is_place(cluster.server):
+        raise ConfigError(f"The server of {place} has no valid host and port; correct it.")
+    if "@" in urlsplit(cluster.server).netloc:
+        raise ConfigError(
+            f"The server of {place} has a login in it, which Kubernetes no longer has; remove it, and use a "
+            "certificate, a token or exec."
+        )
     authority, where = file.pem(
         "certificate-authority", cluster.certificate_authority_data, cluster.certificate_authority
     )
@@ -281,6 +298,14 @@ def _cluster(file: _File, entry: _NamedCluster, *, source: str, namespace: str) 
         server_name=cluster.tls_server_name,
         proxy=cluster.proxy_url,
     )
+
+
+def _is_place(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 def _with_user(base: Connection, file: _File, entry: _NamedUser) -> Connection:

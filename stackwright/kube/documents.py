@@ -1,6 +1,6 @@
 """YAML: what programs wrote, read quickly, and what programs in Go read, written so that they take it as it is meant.
 
-What people write is read where it is used, by the slower reader in Python, whose messages the commands pass on.
+What people write, `handwritten` reads.
 """
 
 import re

@@ -1,6 +1,8 @@
 """`stackwright logs` on a real API server, with a node that has logs."""
 
 import asyncio
+import shlex
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -88,6 +90,36 @@ async def test_pods_that_come_later_are_followed_too(
         assert await following.until("late") == "[keystone-2/api] late"
         code, complaint = await following.interrupt()
     assert (code, complaint.strip()) == (130, "")
+
+
+async def test_a_reader_that_goes_away_ends_it_without_a_traceback(
+    node: Kubelet, private_client: Client, private_namespace: str, private_apiserver: ApiServer
+) -> None:
+    # More than fits into a pipe.
+    node.logs["keystone-1", "api"] = b"a line\n" * 100_000
+    node.piece = 2**16
+    await run_pod(private_client, pod("keystone-1", private_namespace, "api"))
+    words = [sys.executable, "-m", "stackwright.cli", "logs", "keystone", "--follow"]
+    words += ["--kubeconfig", str(private_apiserver.kubeconfig), "--namespace", private_namespace]
+    async with asyncio.timeout(60):
+        shell = await asyncio.create_subprocess_shell(
+            f"{shlex.join(words)} | head -2", stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+        )
+        said, complaint = await shell.communicate()
+    assert (said, complaint) == (b"[keystone-1/api] a line\n" * 2, b"")
+
+
+async def test_logs_of_which_none_could_be_read_are_a_failure(
+    node: Kubelet, private_client: Client, private_namespace: str, private_apiserver: ApiServer
+) -> None:
+    for name in ("keystone-1", "keystone-2"):
+        await run_pod(private_client, pod(name, private_namespace, "api"))
+    done = await command(private_apiserver.kubeconfig, private_namespace, "logs", "keystone")
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert "keystone-1/api: " in done.stderr
+    node.logs["keystone-2", "api"] = b"first\n"
+    done = await command(private_apiserver.kubeconfig, private_namespace, "logs", "keystone")
+    assert (done.exit_code, done.stdout) == (0, "[keystone-2] first\n")
 
 
 def _unmanaged() -> JsonObject:

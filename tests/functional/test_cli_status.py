@@ -95,6 +95,7 @@ async def test_waiting_ends_when_all_is_ready(client: Client, namespace: str, ku
     waiting = asyncio.create_task(command(kubeconfig, namespace, *words))
     # What does not exist yet is waited for too.
     await until(lambda: lists(KeystoneAPI) > before)
+    await until(lambda: "There is no keystone here; there is nothing yet. It is waited for." in said_so_far())
     _, keystone = await cloud(client, namespace)
     await tell(client, keystone, "False", "Info", "Job keystone-db-sync is not finished")
     await until(lambda: "Job keystone-db-sync is not finished" in said_so_far())

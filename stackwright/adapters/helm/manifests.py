@@ -6,8 +6,8 @@ from typing import Any
 
 import yaml
 
+from stackwright import yaml_words
 from stackwright.adapters.errors import Rejected
-from stackwright.adapters.helm import charts
 from stackwright.adapters.helm.charts import JsonObject
 
 
@@ -31,7 +31,7 @@ DEEPEST = 64
 def objects_of(manifest: str) -> tuple[JsonObject, ...]:
     """Return the objects of a manifest in their order; raise Rejected if it is not a manifest."""
     try:
-        return tuple(body for body in yaml.load_all(manifest, charts.Loader) if isinstance(body, dict))
+        return tuple(body for body in yaml.load_all(manifest, yaml_words.Loader) if isinstance(body, dict))
     except (yaml.YAMLError, RecursionError) as error:
         raise Rejected("the manifest is not YAML") from error
 
@@ -52,7 +52,7 @@ def _count_beforehand(manifest: str, limits: Limits) -> None:
     """Raise Rejected if a text holds too many values; it is read piece by piece, and nothing of it is kept."""
     found = 0
     try:
-        for event in yaml.parse(manifest, charts.Loader):
+        for event in yaml.parse(manifest, yaml_words.Loader):
             found += isinstance(event, yaml.NodeEvent)
             if found > limits.values:
                 raise Rejected(f"it renders more than {limits.values} values")

@@ -1,6 +1,7 @@
 """`stackwright check`: what would go wrong with a deployment, said before it."""
 
 import asyncio
+import os
 import shutil
 import sys
 from collections.abc import Iterable
@@ -8,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import click
-import yaml
 
 from stackwright.adapters.helm import Renderer
 from stackwright.api.controlplane import OpenStackControlPlane
@@ -22,6 +22,7 @@ from stackwright.foresight.checks.cluster_state import ClusterState
 from stackwright.foresight.checks.imagined_cloud import Means
 from stackwright.foresight.checks.results import CheckResult, Level
 from stackwright.foresight.operators import describe_blindness
+from stackwright.kube import handwritten
 from stackwright.kube.client import Client
 from stackwright.kube.errors import ConfigError
 from stackwright.kube.resource import JsonObject, Resource
@@ -67,16 +68,19 @@ def check(*, where: Where, files: tuple[Path, ...], output: str, nodes: bool) ->
 
 
 async def _check(where: Where, files: tuple[Path, ...], *, nodes: bool) -> tuple[str, tuple[CheckResult, ...]]:
-    given, bodies, invalid = read(files)
+    given, bodies, invalid, unknown = read(files)
+    named = where.namespace or _namespace_of(given)
+    given, bodies, invalid = _in_one_namespace(named, bodies, invalid)
     try:
         connection = connection_of(where)
     except ConfigError:
         # Files can be read without a cluster, unless one was meant.
-        if not files or where != Where(namespace=where.namespace):
+        if not files or where != Where(namespace=where.namespace) or os.environ.get("KUBECONFIG"):
             raise
-        return await _offline(where.namespace or "", given, invalid)
+        namespace = named or resource_names.DEFAULT_NAMESPACE
+        return await _offline(namespace, given, invalid, unknown)
     async with client_on(connection, where.patience) as client:
-        namespace = where.namespace or _namespace_of(given) or await resource_names.namespace_of(client, None)
+        namespace = named or await resource_names.namespace_of(client, None)
         state = await cluster_state.read(client, namespace)
         planes = tuple(item for item in (given if files else state.planes) if isinstance(item, OpenStackControlPlane))
         if not files and not planes:
@@ -93,6 +97,7 @@ async def _check(where: Where, files: tuple[Path, ...], *, nodes: bool) -> tuple
     return namespace, (
         *of_cluster,
         *invalid,
+        *unknown,
         *cloud.results,
         *tried,
         *unsure,
@@ -111,42 +116,65 @@ async def _try_ways(client: Client, state: ClusterState) -> tuple[CheckResult, .
 
 
 async def _offline(
-    asked: str, given: tuple[Resource, ...], invalid: tuple[CheckResult, ...]
+    namespace: str, given: tuple[Resource, ...], invalid: tuple[CheckResult, ...], unknown: tuple[CheckResult, ...]
 ) -> tuple[str, tuple[CheckResult, ...]]:
     """Return what can be said of files without a cluster."""
-    namespace = asked or _namespace_of(given) or resource_names.DEFAULT_NAMESPACE
     planes = tuple(item for item in given if isinstance(item, OpenStackControlPlane))
     known, unsure = _images(None)
     cloud = await imagined_cloud.imagine(namespace, given, planes, (), _means(known))
-    return namespace, tuple(suite.check_files(given, invalid, cloud, unsure))
+    return namespace, tuple(suite.check_files(given, invalid, cloud, (*unknown, *unsure)))
 
 
 def read(
     files: Iterable[Path],
-) -> tuple[tuple[Resource, ...], tuple[tuple[Resource, JsonObject], ...], tuple[CheckResult, ...]]:
-    """Return what files have: as resources, each with its manifest, and what is wrong with them."""
+) -> tuple[
+    tuple[Resource, ...],
+    tuple[tuple[Resource, JsonObject], ...],
+    tuple[CheckResult, ...],
+    tuple[CheckResult, ...],
+]:
+    """Return what files have: as resources, each with its manifest, what is wrong with them, and what is not known."""
     found: list[tuple[Resource, JsonObject]] = []
     wrong: list[CheckResult] = []
+    unknown: list[CheckResult] = []
     for path in files:
+        label = str(path)
         try:
-            text = manifests.text_of(path)
-            documents = [body for body in yaml.safe_load_all(text) if body is not None]
-        except yaml.YAMLError as error:
-            mark = getattr(error, "problem_mark", None)
-            where = f" (line {mark.line + 1})" if mark else ""
-            wrong.append(CheckResult(Level.PROBLEM, TOPIC, f"{path} is not YAML{where}; correct it."))
+            documents = handwritten.read(manifests.text_of(path))
+            bodies = [body for document in documents for body in manifests.objects_of(document, label)]
+        except handwritten.Unreadable as error:
+            wrong.append(_problem(f"{error.about(label).removesuffix('.')}; correct it."))
             continue
         except manifests.BadManifest as error:
-            wrong.append(CheckResult(Level.PROBLEM, TOPIC, error.message))
+            wrong.append(_problem(error.message))
             continue
-        if not documents:
-            wrong.append(CheckResult(Level.PROBLEM, TOPIC, f"{path} has no resource in it."))
-        for body in documents:
+        if not bodies:
+            wrong.append(_problem(f"{path} has no resource in it."))
+        for body in bodies:
             try:
-                found += [(item, body) for item in manifests.parse(yaml.safe_dump(body), str(path))]
+                item = manifests.resource_of(body, label)
             except manifests.BadManifest as error:
-                wrong += [CheckResult(Level.PROBLEM, TOPIC, problem) for problem in error.problems]
-    return tuple(item for item, _ in found), tuple(found), tuple(wrong)
+                wrong += [_problem(problem) for problem in error.problems]
+                continue
+            if item is not None:
+                found.append((item, body))
+            else:
+                sentence = f"{path}: {body['kind']} of {body['apiVersion']} is of no kind that is known here."
+                unknown.append(CheckResult(Level.UNKNOWN, TOPIC, sentence))
+    return tuple(item for item, _ in found), tuple(found), tuple(wrong), tuple(unknown)
+
+
+def _problem(sentence: str) -> CheckResult:
+    return CheckResult(Level.PROBLEM, TOPIC, sentence)
+
+
+def _in_one_namespace(
+    namespace: str, found: tuple[tuple[Resource, JsonObject], ...], wrong: tuple[CheckResult, ...]
+) -> tuple[tuple[Resource, ...], tuple[tuple[Resource, JsonObject], ...], tuple[CheckResult, ...]]:
+    """Return what of the files is for the namespace; a Secret in another one, say, is none that pods there can read."""
+    foreign = [reason for item, _ in found if (reason := manifests.elsewhere(item, namespace))]
+    kept = tuple((item, body) for item, body in found if not manifests.elsewhere(item, namespace))
+    return tuple(item for item, _ in kept), kept, (*wrong, *map(_problem, foreign))
 
 
 def _namespace_of(given: Iterable[Resource]) -> str:

@@ -1,8 +1,12 @@
 """`stackwright config`: what a user has already, in Kolla's layout or in upstream's kinds."""
 
 import asyncio
+import contextlib
 import difflib
+import os
+import stat
 import sys
+import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -150,10 +154,10 @@ def _confirm(shown: str, imported: Imported, unreadable: dict[str, str], *, yes:
 
 
 def _into_file(path: Path, files: dict[str, str], unreadable: dict[str, str], *, yes: bool) -> None:
-    text = path.read_text(encoding="utf-8")
+    text = manifests.text_of(path)
     # Read strictly first: what is wrong with the file is said before anything is done to it.
     manifests.parse(text, str(path))
-    documents: list[Any] = [document for document in yaml.safe_load_all(text) if document is not None]
+    documents = manifests.documents_of(text, str(path))
     kind = services.control_plane().kind
     planes = [document for document in documents if document.get("kind") == kind.name]
     if len(planes) != 1:
@@ -169,8 +173,33 @@ def _into_file(path: Path, files: dict[str, str], unreadable: dict[str, str], *,
     # A file that cannot be read back is not written.
     manifests.parse(after, str(path))
     if _confirm(difference(text, after, path.name), imported, unreadable, yes=yes):
-        path.write_text(after, encoding="utf-8")
+        _write(path, after)
         click.echo(f"{path} is written.", err=True)
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a user's file anew, with its mode and owner; whatever happens, it holds the old text or the new one."""
+    # What is written is the file itself, and not a link to it.
+    whole = path.resolve()
+    try:
+        before = whole.stat()
+        number, beside = tempfile.mkstemp(prefix=f".{whole.name}.", dir=whole.parent)
+        try:
+            with os.fdopen(number, "w", encoding="utf-8", newline="") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            with contextlib.suppress(PermissionError):
+                os.chown(beside, before.st_uid, before.st_gid)
+            Path(beside).chmod(stat.S_IMODE(before.st_mode))
+            Path(beside).replace(whole)
+        except BaseException:
+            Path(beside).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise click.ClickException(
+            f"{path} cannot be written: {error.strerror}; it is unchanged. Check who may write to its directory."
+        ) from None
 
 
 async def _into_cluster(where: Where, files: dict[str, str], unreadable: dict[str, str], *, yes: bool) -> None:
@@ -184,6 +213,9 @@ async def _into_cluster(where: Where, files: dict[str, str], unreadable: dict[st
         before: JsonObject = msgspec.to_builtins(plane.spec)
         imported = kolla_layout.read(files, before, services.sections())
         _refuse_broken(imported, unreadable)
+        whole = {"apiVersion": kind.kind.api_version, "kind": kind.kind.name, "spec": imported.spec}
+        # What the server would refuse is not shown as if it could be applied.
+        manifests.resource_of({**whole, "metadata": {"name": plane.metadata.name}}, "With the import")
         shown = difference(_yaml([before]), _yaml([imported.spec]), f"openstackcontrolplane/{plane.metadata.name}")
         if not _confirm(shown, imported, unreadable, yes=yes):
             return

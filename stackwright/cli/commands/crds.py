@@ -67,14 +67,23 @@ def files() -> dict[str, str]:
 
 
 def write(directory: Path) -> None:
-    """Make a directory hold exactly these files."""
+    """Make a directory hold exactly these files, and leave those that somebody else wrote."""
     texts = files()
     directory.mkdir(parents=True, exist_ok=True)
     for path in directory.glob("*.yaml"):
-        if path.name not in texts:
+        if path.name not in texts and _is_ours(path):
             path.unlink()
     for name, text in texts.items():
         (directory / name).write_text(text, encoding="utf-8")
+
+
+def _is_ours(path: Path) -> bool:
+    """Return whether this command wrote a file: a wrong directory may hold the user's own."""
+    if not path.is_file():
+        return False
+    header = HEADER.encode()
+    with path.open("rb") as file:
+        return file.read(len(header)) == header
 
 
 def _choose(wanted: tuple[str, ...]) -> list[type[CustomResource]]:

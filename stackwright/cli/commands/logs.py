@@ -101,11 +101,15 @@ async def _logs(where: Where, word: str, wanted: Wanted) -> None:
             await _Follower(client, namespace, wanted, selection).run(chosen)
             return
         by_name = {pod.metadata.name: pod for pod in chosen}
+        read: list[bool] = []
         for source, prefix in prefixes(sources).items():
             if not pod_logs.has_begun(by_name[source.pod], source.container):
                 click.echo(f"{source.pod}/{source.container} has not started yet.", err=True)
                 continue
-            await _print(client, namespace, source, prefix, wanted, selection)
+            read.append(await _print(client, namespace, source, prefix, wanted, selection))
+        if read and not any(read):
+            # Why not was said of each.
+            raise click.exceptions.Exit(exit_codes.FAILED)
 
 
 async def _below(client: Client, resource: CustomResource) -> list[CustomResource]:
@@ -143,9 +147,13 @@ class _Follower:
         names = {pod.metadata.name for pod in chosen}
         # Older pods of Jobs have ended: they have nothing more to say.
         self.seen = {pod.metadata.uid for pod in there if pod.metadata.name not in names}
-        async with asyncio.TaskGroup() as group:
-            async for pod in self._pods():
-                self._begin(pod, group)
+        try:
+            async with asyncio.TaskGroup() as group:
+                async for pod in self._pods():
+                    self._begin(pod, group)
+        except BaseExceptionGroup as errors:
+            # The first one ended the others: a reader of ours that has gone, or a server that refuses.
+            raise errors.exceptions[0] from None
 
     async def _pods(self) -> AsyncIterator[Pod]:
         while True:
@@ -192,8 +200,11 @@ def _restarts(pod: Pod, container: str) -> int:
 
 async def _print(
     client: Client, namespace: str, source: Source, prefix: str, wanted: Wanted, selection: Selection
-) -> None:
-    """Print the log of one container in whole lines, so that those of several do not mix."""
+) -> bool:
+    """Print the log of one container in whole lines, so that those of several do not mix.
+
+    Return whether it could be read.
+    """
     pieces = pod_calls.logs(
         client,
         source.pod,
@@ -214,6 +225,8 @@ async def _print(
     except ApiError as error:
         # One container that has nothing to tell is no reason not to hear the others.
         click.echo(f"{source.pod}/{source.container}: {error.message}", err=True)
+        return False
+    return True
 
 
 def prefixes(chosen: Iterable[Source]) -> dict[Source, str]:

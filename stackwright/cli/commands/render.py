@@ -16,6 +16,7 @@ from stackwright.blueprint.images import ComponentImage
 from stackwright.blueprint.needs.need import Outside
 from stackwright.blueprint.service import Service
 from stackwright.cli import artifacts, exit_codes, manifests, resource_names
+from stackwright.cli.parameters import Server
 from stackwright.controllers.service import Environment
 from stackwright.controllers.translation import translated
 from stackwright.foresight import imagined_release
@@ -48,7 +49,14 @@ PASSWORDS = "osp-secret"
 @click.option("--image", default="", help="The image. By default that of the resource, or of the image manifest.")
 @click.option("--database-host", default="", help="The host of the database. By default that of its Galera.")
 @click.option("--database-port", type=click.IntRange(1, 65535), help="The database's port.")
-@click.option("--cache-server", "cache_servers", multiple=True, metavar="HOST:PORT", help="A memcached; repeatable.")
+@click.option(
+    "--cache-server",
+    "cache_servers",
+    type=Server(),
+    multiple=True,
+    metavar="HOST:PORT",
+    help="A memcached; repeatable.",
+)
 @click.option("--public-url", default="", help="The public endpoint, if only your cluster knows it.")
 @click.option("--internal-url", default="", help="The internal endpoint.")
 @click.option("--charts", type=click.Path(path_type=Path, file_okay=False), help="The folder of the charts.")
@@ -85,6 +93,9 @@ def render(  # noqa: PLR0913  its options
     there = manifests.read(files)
     resource = with_urls(choose(blueprint, there), {"public": public_url, "internal": internal_url})
     place = namespace or resource.metadata.namespace or resource_names.DEFAULT_NAMESPACE
+    # What an earlier call printed is in the namespace that the option names, and the resource in its own.
+    if foreign := [why for item in there if (why := manifests.elsewhere(item, place, resource.metadata.namespace))]:
+        raise manifests.BadManifest(*foreign)
     images = _images(blueprint, image or blueprint.asked_image(resource))
     environment = Environment(images, artifacts.charts(charts))
     outside = Outside(place, database_host, database_port or 0, cache_servers)

@@ -69,6 +69,8 @@ async def _wait(where: Where, word: str | None, timeout: float, output: str) -> 
         with Shown() as progress:
             log_lines.silence()
             async with mirror.follow(client, namespace) as found:
+                if missing := _missing(found.objects, word):
+                    progress.say(f"{missing} It is waited for.")
                 try:
                     async with asyncio.timeout(timeout):
                         await _until_ready(found, word, progress)
@@ -171,6 +173,16 @@ def _patient(objects: Objects, word: str | None) -> tuple[Branch, ...]:
         return select(objects, word)
     except resource_names.NotThere:
         return ()
+
+
+def _missing(objects: Objects, word: str | None) -> str:
+    """Return that what is waited for is not there yet, and what is: a misspelt name never comes."""
+    try:
+        if word is not None:
+            choose(objects, word)
+    except resource_names.NotThere as error:
+        return error.message
+    return ""
 
 
 def code_of(nodes: tuple[Branch, ...]) -> int:

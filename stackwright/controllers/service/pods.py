@@ -72,6 +72,8 @@ def _container(pod: Pod, status: dict[str, Any]) -> str:
         # The kubelet alternates between two words for it; the image is what the user can change.
         return f"Pod {pod.metadata.name} cannot get its image {status.get('image', '')}"
     ended = (status.get("lastState") or {}).get("terminated") or (status.get("state") or {}).get("terminated")
+    if has_recovered(pod, status):
+        return ""
     if ended and ended.get("exitCode"):
         logs = f"kubectl logs -n {pod.metadata.namespace} {pod.metadata.name} -c {name} --previous"
         why = last_words(ended)
@@ -79,6 +81,17 @@ def _container(pod: Pod, status: dict[str, Any]) -> str:
     if reason in _STUCK:
         return f"Pod {pod.metadata.name}: {waiting.get('message') or reason}"
     return ""
+
+
+def has_recovered(pod: Pod, status: dict[str, Any]) -> bool:
+    """Return whether a container runs, and has been well since it began: how the one before it ended is past.
+
+    A pod's readiness changes after that only if all of its containers were ready.
+    """
+    began = str(((status.get("state") or {}).get("running") or {}).get("startedAt") or "")
+    conditions = pod.status.get("conditions") or ()
+    changed = next((str(one.get("lastTransitionTime") or "") for one in conditions if one.get("type") == "Ready"), "")
+    return bool(began) and began < changed
 
 
 def explained(present: Resource, component: str, mine: Iterable[Pod], now: datetime, *, beside: bool) -> Finding:

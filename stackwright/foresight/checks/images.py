@@ -7,12 +7,15 @@ from stackwright.blueprint.pod_references import containers_of
 from stackwright.foresight.checks.cluster_state import ClusterState
 from stackwright.foresight.checks.imagined_cloud import NO_IMAGE, ImaginedCloud, pods_of
 from stackwright.foresight.checks.results import CheckResult, Level
+from stackwright.kube.builtin import Node
 
 TOPIC = "images"
 # How many images a node tells of, unless it was told otherwise.
 LISTED = 50
 # Registries of these names are none: such images are brought to the nodes.
 LOCAL = ("localhost/", "stackwright.local/")
+# Taints that keep pods away.
+_CLOSED = ("NoSchedule", "NoExecute")
 
 
 def references(cloud: ImaginedCloud) -> dict[str, str]:
@@ -39,7 +42,12 @@ def images(cloud: ImaginedCloud, state: ClusterState | None) -> Iterable[CheckRe
             message = f'{label}: "{reference}" is not an image reference; correct spec.containerImage.'
             yield CheckResult(Level.PROBLEM, TOPIC, message)
         elif reference in present:
-            continue
+            if reference.startswith(LOCAL) and (lacking := _lacking(reference, nodes)):
+                message = (
+                    f"{label}: {', '.join(lacking)} lack{'s' if len(lacking) == 1 else ''} {reference}, which no "
+                    "registry has; pods cannot start there: stackwright image load."
+                )
+                yield CheckResult(Level.WARNING, TOPIC, message)
         elif reference.startswith(LOCAL) and complete:
             message = f"{label}: no node has {reference}, and no registry has it; load it: stackwright image load."
             yield CheckResult(Level.PROBLEM, TOPIC, message)
@@ -50,6 +58,18 @@ def images(cloud: ImaginedCloud, state: ClusterState | None) -> Iterable[CheckRe
     if unknown:
         message = f"Whether these can be pulled; registries are not asked: {', '.join(unknown)}."
         yield CheckResult(Level.UNKNOWN, TOPIC, message)
+
+
+def _lacking(reference: str, nodes: Iterable[Node]) -> list[str]:
+    """Return the nodes that get pods and lack an image; one that does not tell of all that it has may have it."""
+    return sorted(
+        node.metadata.name
+        for node in nodes
+        if not node.spec.get("unschedulable")
+        and not any(taint.get("effect") in _CLOSED for taint in node.spec.get("taints") or ())
+        and len(_entries(node.status)) < LISTED
+        and reference not in names_on(node.status)
+    )
 
 
 def names_on(status: dict[str, object]) -> Iterable[str]:

@@ -16,6 +16,7 @@ from stackwright.foresight.checks.cluster_state import ClusterState
 from stackwright.foresight.checks.imagined_cloud import ImaginedCloud, pods_of
 from stackwright.foresight.checks.results import CheckResult, Level
 from stackwright.kube.builtin import ConfigMap, Secret
+from stackwright.kube.resource import Resource
 
 TOPIC = "passwords"
 
@@ -24,7 +25,7 @@ def umbrella(cloud: ImaginedCloud, state: ClusterState) -> Iterable[CheckResult]
     """Yield whether the Secret of a control plane has the passwords of all services."""
     for plane in cloud.planes:
         name = plane.spec.secret
-        if state.secrets is None and not any(isinstance(item, Secret) for item in cloud.given):
+        if state.secrets is None and not any(_is_secret(item, name) for item in cloud.given):
             yield CheckResult(Level.UNKNOWN, TOPIC, f"You have no right to read Secret {name}.")
             continue
         found = passwords.read_keys(_secret(name, cloud, state))
@@ -63,11 +64,15 @@ def own_passwords(cloud: ImaginedCloud, state: ClusterState) -> Iterable[CheckRe
 def _secret(name: str, cloud: ImaginedCloud, state: ClusterState) -> Secret | None:
     """Return a Secret as it is after the files were applied: what they say goes over what is there."""
     there = next((item for item in state.secrets or () if item.metadata.name == name), None)
-    given = [item for item in cloud.given if isinstance(item, Secret) and item.metadata.name == name]
+    given = [item for item in cloud.given if isinstance(item, Secret) and _is_secret(item, name)]
     if not given:
         return there
     data = {**(there.data if there else {}), **given[-1].data, **encode(given[-1].stringData)}
     return Secret(metadata=there.metadata if there else given[-1].metadata, data=data)
+
+
+def _is_secret(item: Resource, name: str) -> bool:
+    return isinstance(item, Secret) and item.metadata.name == name
 
 
 def references(cloud: ImaginedCloud, state: ClusterState | None) -> Iterable[CheckResult]:

@@ -48,7 +48,7 @@ def check_cloud(cloud: ImaginedCloud, state: ClusterState) -> Iterable[CheckResu
 def check_files(
     given: Iterable[Resource], invalid: tuple[CheckResult, ...], cloud: ImaginedCloud, unsure: tuple[CheckResult, ...]
 ) -> Iterable[CheckResult]:
-    """Return what there is to say of files without a cluster; `unsure` is what is not known of images. Pure."""
+    """Return what there is to say of files without a cluster; `unsure` is what is not known of them. Pure."""
     sentence = "No cluster is named, and none runs on this machine: only the files were checked."
     return (
         CheckResult(Level.UNKNOWN, "cluster", sentence),

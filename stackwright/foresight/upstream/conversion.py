@@ -14,6 +14,8 @@ from stackwright.foresight.upstream.role_services import Files
 
 _SERVICE = OpenStackDataPlaneService.kind.name
 _CONFIG_MAP = "ConfigMap"
+# What each kind of upstream's has beside its spec; a status is the server's.
+_FIELDS = ("apiVersion", "kind", "metadata", "spec", "status")
 _GROUP = OpenStackDataPlaneService.kind.group
 
 
@@ -92,7 +94,10 @@ def _unused(own: Mapping[str, OwnService], sets: Iterable[Document], converted: 
 
 def _others(found: Iterable[Document], read: set[str]) -> Iterable[Remark]:
     for document in found:
-        ours = (node_sets.KIND, deployments.KIND, _SERVICE)
+        ours = any(_is(document, kind) for kind in (node_sets.KIND, deployments.KIND, _SERVICE))
         taken = document.kind == _CONFIG_MAP and document.name in read
-        if not taken and not any(_is(document, kind) for kind in ours):
+        if ours:
+            unknown = (name for name in document.root.value if name not in _FIELDS)
+            yield from (document.remark(name, "there is no such field here") for name in unknown)
+        elif not taken:
             yield document.remark("", "it is not converted; if you need it, apply it as it is")

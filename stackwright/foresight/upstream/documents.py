@@ -3,6 +3,7 @@
 Field by field, a conversion takes what it understands. What is left over afterwards, nobody understood.
 """
 
+import contextlib
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -10,11 +11,12 @@ from typing import Any, TypeVar
 
 import yaml
 
+from stackwright import yaml_words
+from stackwright.kube import handwritten
 from stackwright.kube.resource import JsonObject
 
 T = TypeVar("T")
 
-_TIMESTAMP = "tag:yaml.org,2002:timestamp"
 _WORDS = {str: "a text", int: "a whole number", bool: "true or false", list: "a list", dict: "a mapping"}
 # The kind of what `kubectl get -o yaml` prints for several resources.
 LIST = "List"
@@ -22,15 +24,6 @@ LIST = "List"
 
 class Broken(Exception):
     """A document that cannot be read; the message names the file and the line."""
-
-
-class _Loader(yaml.SafeLoader):
-    """Reads dates as texts, as Kubernetes does."""
-
-    yaml_implicit_resolvers = {
-        letter: [(tag, pattern) for tag, pattern in entries if tag != _TIMESTAMP]
-        for letter, entries in yaml.SafeLoader.yaml_implicit_resolvers.items()
-    }
 
 
 @dataclass(frozen=True)
@@ -150,8 +143,21 @@ class Document:
 
 def read(label: str, text: str) -> list[Document]:
     """Return the objects in a text; those of a List one by one."""
-    loader = _Loader(text)
-    found: list[Document] = []
+    try:
+        # What is no YAML, the reader itself says better.
+        with contextlib.suppress(yaml.YAMLError):
+            handwritten.check_depth(text)
+        return list(_read(label, text))
+    except handwritten.Unreadable as error:
+        raise Broken(error.about(label)) from None
+    except yaml.YAMLError as error:
+        problem = getattr(error, "problem", None) or "it cannot be read"
+        line = f", line {number}" if (number := handwritten.line_of(error, text)) else ""
+        raise Broken(f"{label}{line}: this is not YAML: {problem}.") from None
+
+
+def _read(label: str, text: str) -> Iterator[Document]:
+    loader = yaml_words.SlowLoader(text)
     try:
         while loader.check_node():
             node = loader.get_node()
@@ -161,15 +167,9 @@ def read(label: str, text: str) -> list[Document]:
             _walk(node, "", lines, label, ())
             value = loader.construct_document(node)
             if value is not None:
-                found += _objects(label, value, lines, start)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        problem = getattr(error, "problem", None) or "it cannot be read"
-        line = f", line {mark.line + 1}" if mark else ""
-        raise Broken(f"{label}{line}: this is not YAML: {problem}.") from None
+                yield from _objects(label, value, lines, start)
     finally:
         loader.dispose()
-    return found
 
 
 def _objects(label: str, value: Any, lines: Mapping[str, int], start: int) -> Iterator[Document]:
@@ -207,7 +207,7 @@ def _walk(node: yaml.Node, path: str, lines: dict[str, int], label: str, above: 
             inside = f"{path}.{name}" if path else name
             if name in seen and name != "<<":
                 raise Broken(f"{label}, line {line}: {inside} is there twice.")
-            if key.tag != "tag:yaml.org,2002:str" and name != "<<":
+            if not yaml_words.is_text(key) and name != "<<":
                 raise Broken(f"{label}, line {line}: the key {inside} must be a text; put it in quotes.")
             seen.add(name)
             lines[inside] = line

@@ -173,7 +173,7 @@ class _Reader:
         """Return the address that a node has in its management network, by which upstream reaches it."""
         template = self.document.root.section("spec").section("nodeTemplate")
         network = given.value.get("managementNetwork") or template.value.get("managementNetwork") or DEFAULT_NETWORK
-        for entry in given.value.get("networks") or ():
+        for entry in given.array("networks"):
             if isinstance(entry, dict) and str(entry.get("name", "")).lower() == str(network).lower():
                 return str(entry.get("fixedIP") or "")
         return ""

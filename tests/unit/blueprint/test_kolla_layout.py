@@ -80,11 +80,79 @@ def test_a_second_import_replaces_the_first_and_keeps_what_the_user_wrote() -> N
     assert other.spec["teapot"]["template"]["customServiceConfig"] == expected
 
 
-@pytest.mark.parametrize("option", ["password", "admin_password", "transport_url", "connection", "s3_store_secret_key"])
+@pytest.mark.parametrize(
+    "option",
+    [
+        "password = hunter2",
+        "admin_password = hunter2",
+        "transport_url = hunter2",
+        "connection = hunter2",
+        "slave_connection = hunter2",
+        "s3_store_secret_key = hunter2",
+        "kek = hunter2",
+        "login = hunter2",
+        "user_pin = hunter2",
+        "passphrase = hunter2",
+        "hmac_keys = hunter2",
+        "connection_string = hunter2",
+        "backend_url = redis://:hunter2@192.0.2.1:6379",
+        "backend_argument = url:redis://me:hunter2@192.0.2.1:6379",
+        "backend_argument = password:hunter2",
+        "servers = a\n    amqp://me:hunter2@192.0.2.1",
+    ],
+)
 def test_a_secret_is_never_written_into_the_control_plane(option: str) -> None:
-    found = read({"global.conf": f"[a]\nb = 1\n{option} = hunter2\n"}, {"teapot": {}})
+    found = read({"global.conf": f"[a]\nb = 1\n{option}\n"}, {"teapot": {}})
     assert "hunter2" not in str(found)
-    assert [place for place, _ in found.left] == [f"global.conf: [a] {option}"]
+    assert [place for place, _ in found.left] == [f"global.conf: [a] {option.partition(' ')[0]}"]
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        "max_active_keys = 3",
+        "ovn_nb_connection = tcp:192.0.2.1:6641",
+        "connection_trace = true",
+        "backend_argument = memcached_expire_time:600",
+        "auth_url = http://192.0.2.1:5000/v3",
+        "vcpu_pin_set = 4-12",
+        "login_timeout = 5",
+    ],
+)
+def test_what_only_looks_like_a_secret_is_taken(option: str) -> None:
+    found = read({"teapot.conf": f"[a]\n{option}\n"})
+    assert found.left == ()
+    assert option in found.spec["teapot"]["template"]["customServiceConfig"]
+
+
+COPIES = '{"command": "brew", "config_files": [{"source": "/var/lib/kolla/config_files/%s", "dest": "/etc/a"}]}'
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        pytest.param("ceph.client.teapot.keyring", "[client.teapot]\nkey = hunter2\n", id="a-keyring"),
+        pytest.param("tls.key", "hunter2", id="a-key"),
+        pytest.param("tls.pem", "-----BEGIN RSA PRIVATE KEY-----\nhunter2\n", id="a-private-key-in-a-pem"),
+        pytest.param("hosts.yaml", "cache: redis://:hunter2@192.0.2.1\n", id="an-address-with-a-password"),
+    ],
+)
+def test_a_file_with_a_secret_is_left_out(name: str, text: str) -> None:
+    files = {f"teapot/{name}": text, "teapot-api/config.json": COPIES % name, f"teapot-api/{name}": text}
+    found = read(files, {}, SEVERAL)
+    assert "hunter2" not in str(found)
+    assert [place for place, _ in found.left] == [f"teapot-api/{name}", f"teapot/{name}"]
+    assert found.spec["teapot"]["template"]["teapotAPIs"]["default"] == {"kollaConfig": {"command": "brew"}}
+
+
+def test_a_config_json_with_a_password_is_left_out() -> None:
+    found = read({"teapot/config.json": '{"command": "brew redis://:hunter2@192.0.2.1"}'})
+    assert ("hunter2" in str(found), [place for place, _ in found.left]) == (False, ["teapot/config.json"])
+
+
+def test_a_certificate_is_no_secret() -> None:
+    text = "-----BEGIN CERTIFICATE-----\nabc\n"
+    assert read({"teapot/ca.pem": text}).spec["teapot"]["template"]["defaultConfigOverwrite"] == {"ca.pem": text}
 
 
 def test_whole_files_are_taken_over_as_they_are() -> None:
@@ -146,6 +214,8 @@ def test_what_was_imported_passes_admission() -> None:
         pytest.param("teapot/teapot.conf", "[a]\noops\n", "line 2", id="a-broken-line"),
         pytest.param("teapot/config.json", "{\n,}", "it is not JSON (line 2)", id="a-broken-config.json"),
         pytest.param("teapot/config.json", "[]", "not an object", id="a-list-for-a-config.json"),
+        pytest.param("teapot/config.json", "[" * 100000, "nested too deep", id="an-endless-config.json"),
+        pytest.param("teapot/config.json", "9" * 5000, "too long", id="an-endless-number"),
         pytest.param("teapot/config.json", '{"config_files": [{"dest": 1}]}', "dest", id="an-entry-of-another-type"),
         pytest.param("global.conf", "[a]\nb = 1\n", "no service that reads it", id="options-that-nobody-reads"),
     ],

@@ -43,7 +43,18 @@ def test_a_database_takes_no_password_that_clients_send_otherwise(content: str, 
     assert usable or "beyond ASCII; choose another password" in str(value)
 
 
-@pytest.mark.parametrize(("value", "found"), [("dGVh", b"tea"), ("/w==", b"\xff"), ("", b""), ("te a", None)])
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        ("dGVh", b"tea"),
+        ("/w==", b"\xff"),
+        ("", b""),
+        ("te a", None),
+        ("Tee\u00ad", None),
+        # As the program `base64` folds long values.
+        ("dG\nVh\r\n", b"tea"),
+    ],
+)
 def test_a_value_that_is_not_base64_is_none(value: str, found: bytes | None) -> None:
     assert decode(value) == found
 

@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from stackwright import services
-from stackwright.cli.commands.crds import crds, files
+from stackwright.cli.commands.crds import HEADER, crds, files
 from stackwright.kube import documents
 
 
@@ -32,15 +32,17 @@ def test_an_unknown_kind_is_answered_with_those_that_there_are() -> None:
     assert "KeystoneAPI" in result.output
 
 
-def test_a_directory_is_made_to_hold_exactly_the_definitions(tmp_path: Path) -> None:
-    (tmp_path / "gone.example.org.yaml").write_text("old")
-    (tmp_path / "notes.txt").write_text("mine")
+def test_a_directory_is_made_to_hold_exactly_the_definitions_beside_the_files_of_others(tmp_path: Path) -> None:
+    (tmp_path / "gone.example.org.yaml").write_text(f"{HEADER}old")
+    others = {"notes.txt": "mine", "cloud.yaml": "kind: OpenStackControlPlane", "empty.yaml": ""}
+    for name, text in others.items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / "folder.yaml").mkdir()
 
     assert CliRunner().invoke(crds, ["--write", str(tmp_path)]).exit_code == 0
 
-    written = {path.name: path.read_text() for path in tmp_path.glob("*.yaml")}
-    assert written == files()
-    assert (tmp_path / "notes.txt").exists()
+    written = {path.name: path.read_text() for path in tmp_path.glob("*.*") if path.is_file()}
+    assert written == {**files(), **others}
 
 
 def test_a_directory_is_not_kept_of_some_kinds_only(tmp_path: Path) -> None:

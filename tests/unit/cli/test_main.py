@@ -1,14 +1,15 @@
 """The program itself: what it lists, how it ends, and what a user sees when something is wrong."""
 
+import pwd
 import re
+import sys
 from pathlib import Path
 
 import click
 import pytest
 from click.testing import CliRunner
 
-from stackwright.cli import main
-from stackwright.cli.main import COMMANDS, cli
+from stackwright.cli.main import COMMANDS, cli, main, sentence
 from stackwright.local.errors import ClusterFailed
 from tests.commands import paths
 from tests.unit.cli.program import run
@@ -16,10 +17,10 @@ from tests.unit.cli.program import run
 
 def test_every_listed_command_is_there_and_says_the_same_of_itself() -> None:
     listed = run("--help").stdout
-    for name, (_, sentence) in COMMANDS.items():
-        assert re.search(rf"^  {name} +{re.escape(sentence)}$", listed, re.MULTILINE)
+    for name, (_, words) in COMMANDS.items():
+        assert re.search(rf"^  {name} +{re.escape(words)}$", listed, re.MULTILINE)
         # One program has loaded them all by now: a start for each would take a second.
-        assert sentence in CliRunner().invoke(cli, [name, "--help"]).stdout.replace("\n  ", " ")
+        assert words in CliRunner().invoke(cli, [name, "--help"]).stdout.replace("\n  ", " ")
 
 
 def test_an_unknown_command_is_a_wrong_call() -> None:
@@ -60,6 +61,29 @@ def test_a_bad_kubeconfig_is_one_sentence(tmp_path: Path, content: str, expected
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param(("status",), id="the-cluster-on-this-machine"),
+        pytest.param(("crds", "--install", "--kubeconfig", "~/config"), id="a-kubeconfig"),
+        pytest.param(("crds", "--install", "--context", "here"), id="a-context"),
+    ],
+)
+def test_a_user_without_a_home_directory_is_told_so(
+    words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("HOME", "XDG_STATE_HOME", "KUBECONFIG"):
+        monkeypatch.delenv(name, raising=False)
+    # As in a container that runs with a user whom nobody has listed.
+    monkeypatch.setattr(pwd, "getpwuid", lambda number: {}[number])
+    monkeypatch.setattr(sys, "argv", ["stackwright", *words])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 1
+    said = capsys.readouterr().err
+    assert (said.startswith("Error: "), said.count("\n"), "set HOME" in said) == (True, 1, True)
+
+
 def test_no_cluster_is_used_by_surprise() -> None:
     done = run("crds", "--install")
     assert done.returncode == 1
@@ -93,7 +117,7 @@ def test_a_command_accepts_what_it_takes_by_default(words: tuple[str, ...]) -> N
     ],
 )
 def test_what_the_machine_refuses_is_a_sentence_and_a_bug_is_not(error: Exception, said: str) -> None:
-    assert main.sentence(error) == said
+    assert sentence(error) == said
 
 
 def test_a_file_that_cannot_be_read_is_one_sentence(tmp_path: Path) -> None:

@@ -76,6 +76,23 @@ def test_what_an_operator_would_make_is_marked_for_one_that_takes_it_over() -> N
     }
 
 
+@pytest.mark.parametrize("server", ["cache", "cache:", "cache:99999", "cache:0", ":11211", "cache:x"])
+def test_a_memcached_is_a_host_and_a_port(server: str) -> None:
+    done = run("--cache-server", "192.0.2.1:11211", "--cache-server", server)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert f"{server!r} is not a host and a port; write HOST:PORT" in done.stderr
+
+
+def test_a_secret_in_another_namespace_is_none_of_the_resource(tmp_path: Path) -> None:
+    secret = tmp_path / "secret.yaml"
+    said = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "osp-secret", "namespace": "other"}}
+    secret.write_text(yaml.safe_dump({**said, "stringData": {"AdminPassword": "x"}}))
+    done = run("-f", str(secret))
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "Secret osp-secret is for namespace other, and this is for trial; use --namespace" in done.stderr
+    assert documents(run("-f", str(secret), "-n", "other"))
+
+
 def test_passwords_are_new_each_time() -> None:
     first, second = documents(run()), documents(run())
     assert texts(first["keystone-db-secret"]) != texts(second["keystone-db-secret"])
@@ -90,6 +107,19 @@ def test_what_was_applied_is_kept_when_it_is_given_as_a_file(tmp_path: Path) -> 
     once, twice = run("-f", str(applied), "--values"), run("-f", str(applied), "--values")
     assert once.stdout == twice.stdout
     assert once.stderr == ""
+
+
+def test_values_of_a_secret_are_not_lost(tmp_path: Path) -> None:
+    applied = tmp_path / "secrets.yaml"
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "osp-secret"}}
+    values = {"AdminPassword": "aHVu\ndGVyMg==\n", "Picture": "/w=="}
+    applied.write_text(yaml.safe_dump({**secret, "data": values}))
+    found = documents(run("-f", str(applied)))["osp-secret"]
+    assert (found["stringData"], found["data"]) == ({"AdminPassword": "hunter2"}, {"Picture": "/w=="})
+    applied.write_text(yaml.safe_dump({**secret, "data": {"AdminPassword": "no base64!"}}))
+    done = run("-f", str(applied))
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "data.AdminPassword is not valid Base64" in done.stderr
 
 
 def test_the_values_have_no_secret_and_say_how_the_database_is_made(tmp_path: Path) -> None:

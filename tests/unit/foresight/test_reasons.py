@@ -16,6 +16,15 @@ UNFIT = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "
 FAILED_PULL = 'Failed to pull image "registry.example/api:1": rpc error: not found'
 
 
+UNREADY = {"type": "Ready", "status": "False", "lastTransitionTime": "2026-11-15T10:04:00Z"}
+# It ended once, and runs since STARTED.
+RECOVERED = container(
+    {"running": {"startedAt": STARTED}},
+    restartCount=1,
+    lastState={"terminated": {"exitCode": 3, "reason": "Error", "finishedAt": "2026-11-15T10:00:58Z"}},
+)
+
+
 def unscheduled(message: str, **spec: Any) -> Pod:
     found: Pod = made(
         Pod,
@@ -115,6 +124,43 @@ def events(of: Pod, *entries: tuple[str, str]) -> tuple[DatedEvent, ...]:
             id="a-pod-whose-node-is-lost",
         ),
         pytest.param(
+            pod("web-0", phase="Running", conditions=[UNREADY], containerStatuses=[RECOVERED]),
+            [("Unhealthy", "Readiness probe failed: statuscode: 503")],
+            "Unhealthy",
+            "container api runs and is not ready: Readiness probe failed: statuscode: 503",
+            "Its log says why it does not answer.",
+            id="a-container-that-was-well-after-it-had-ended",
+        ),
+        pytest.param(
+            pod("web-0", phase="Running", conditions=[UNREADY], containerStatuses=[RECOVERED]),
+            [("NodeNotReady", "Node is not ready")],
+            "NodeNotReady",
+            "its node one is not ready",
+            "kubectl describe node one",
+            id="a-container-that-had-ended-on-a-node-that-is-lost",
+        ),
+        pytest.param(
+            pod(
+                "web-0",
+                phase="Running",
+                conditions=[{**UNREADY, "lastTransitionTime": "2026-11-15T10:00:59Z"}],
+                containerStatuses=[RECOVERED],
+            ),
+            [],
+            "Error",
+            "container api ended with code 3",
+            "Its log says why.",
+            id="a-container-that-was-not-well-since-it-ended",
+        ),
+        pytest.param(
+            pod("web-0", containerStatuses=[{"name": "api", "state": {"waiting": {"reason": "ErrImagePull"}}}]),
+            [],
+            "ErrImagePull",
+            "cannot get its image of container api",
+            "spec.containerImage",
+            id="an-image-that-the-status-does-not-name",
+        ),
+        pytest.param(
             pod("web-0", containerStatuses=[waiting("ContainerCreating")]),
             [],
             "Starting",
@@ -167,6 +213,22 @@ def test_a_container_that_ended_tells_its_code_and_the_end_of_its_log(
     assert to_do in why.to_do
     assert why.log is not None
     assert (why.log.lines, why.log.previous) == (lines, previous)
+
+
+@pytest.mark.parametrize(
+    ("last", "reason"),
+    [
+        pytest.param("2026-11-15T10:03:00Z", "Starting", id="then-it-went-on"),
+        pytest.param("2026-11-15T10:01:00Z", "FailedMount", id="after-it-had-gone-on"),
+    ],
+)
+def test_a_mount_that_failed_before_the_image_was_pulled_is_past(last: str, reason: str) -> None:
+    found = pod("web-0", containerStatuses=[waiting("ContainerCreating")])
+    happened = (
+        told(found, "FailedMount", "a Secret is missing", "2026-11-15T10:02:00Z"),
+        told(found, "Pulling", "Pulling image", last, "Normal"),
+    )
+    assert reasons.of_pod(found, snapshot(found, *happened)).reason == reason
 
 
 def test_a_container_that_its_probe_had_killed_tells_the_probe() -> None:

@@ -53,6 +53,11 @@ def remarks(done: Conversion) -> list[str]:
     return [str(remark) for remark in done.remarks]
 
 
+def test_a_field_beside_the_spec_is_not_lost_without_a_word() -> None:
+    assert "nodez: there is no such field here" in remarks(converted({**node_set(), "nodez": {"a": {}}}, GO))
+    assert not [remark for remark in remarks(converted({**node_set(), "status": {}}, GO)) if "status" in remark]
+
+
 COMPUTE_CONFIG = [{"secretRef": {"name": "nova-cell2-compute-config"}}]
 
 

@@ -244,6 +244,16 @@ def changed(**sections: Any) -> dict[str, Any]:
             "asks questions on a terminal",
             id="a-plugin-that-asks",
         ),
+        pytest.param(
+            kubeconfig({"server": "https://one:99999"}),
+            'The server of cluster "one" in .* has no valid host and port',
+            id="an-impossible-port",
+        ),
+        pytest.param(
+            kubeconfig({"server": "https://me:hidden@one:6443"}),
+            'The server of cluster "one" in .* has a login in it',
+            id="a-login-in-the-url",
+        ),
     ],
 )
 def test_a_broken_kubeconfig_is_one_sentence(write: Write, content: dict[str, Any] | str, sentence: str) -> None:

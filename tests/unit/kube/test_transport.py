@@ -3,9 +3,10 @@
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
+import aiohttp
 import pytest
 
-from stackwright.kube.answers import Lost
+from stackwright.kube.answers import Lost, lost
 from stackwright.kube.config import Connection
 from stackwright.kube.conflicts import Conflicts, FieldConflict, conflicts_of
 from stackwright.kube.errors import ApiError
@@ -37,6 +38,17 @@ TYPED = b'{"kind":"Status","message":"failed to create typed patch object (x): .
 )
 def test_what_is_tried_again(call: Call, outcome: Reply | Lost, attempt: int, expected: float | None) -> None:
     assert pause(call, outcome, attempt) == expected
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+async def test_a_proxy_that_is_gone_is_not_the_servers_fault(scheme: str) -> None:
+    with pytest.raises(aiohttp.ClientError) as raised:
+        async with aiohttp.ClientSession() as session:
+            # Nobody listens at the port of discards.
+            await session.get(f"{scheme}://192.0.2.1/", proxy="http://me:hunter2@127.0.0.1:9")
+    said = lost(raised.value, "The server X").sentence
+    assert said.startswith("The server X is reached by the proxy 127.0.0.1:9 (proxy-url), which refuses connections")
+    assert "hunter2" not in said
 
 
 @pytest.mark.parametrize(

@@ -79,6 +79,24 @@ def test_images(image: str, on_node: Any, level: Level, said: str) -> None:
     assert said in found.message
 
 
+@pytest.mark.parametrize(
+    ("image", "second", "said"),
+    [
+        pytest.param("localhost/a:1", node("two"), "two lacks localhost/a:1, which no registry has", id="not-on-all"),
+        pytest.param("localhost/a:1", node("two", images=[["localhost/a:1"]]), "", id="on-all"),
+        pytest.param("localhost/a:1", node("two", unschedulable=True), "", id="no-pods-come-there"),
+        pytest.param("localhost/a:1", node("two", taints=[{"key": "a", "effect": "NoSchedule"}]), "", id="tainted"),
+        pytest.param("localhost/a:1", node("two", images=[["x"]] * 50), "", id="it-does-not-tell-of-all"),
+        pytest.param("registry.example/a:1", node("two"), "", id="a-registry-has-it"),
+    ],
+)
+def test_an_image_without_a_registry_has_to_be_on_all_nodes(image: str, second: Any, said: str) -> None:
+    there = state(nodes=(node(images=[[image]]), second))
+    *warnings, last = images.images(cloud(deployment(container(image))), there)
+    assert (last.level, "1 of 1 images are on a node" in last.message) == (Level.OK, True)
+    assert [(one.level, said in one.message) for one in warnings] == ([(Level.WARNING, True)] if said else [])
+
+
 def running(name: str, namespace: str = "other", **labels: str) -> Pod:
     spec = {"nodeName": "one", "containers": [container(cpu="1", memory="1Gi")]}
     found: Pod = made(
@@ -235,6 +253,13 @@ def test_the_passwords_of_a_control_plane(policy: str, data: Any, level: Level, 
     (found,) = inputs.umbrella(wanted, state(secrets=there))
     assert found.level is level
     assert said in found.message
+
+
+def test_of_a_secret_that_nobody_may_read_nothing_is_said() -> None:
+    other = (made(Secret, "other", stringData={"a": "x"}),)
+    wanted = cloud(planes=(umbrella("Generate"),), instances=(INSTANCE,), given=other)
+    (found,) = inputs.umbrella(wanted, state(secrets=None))
+    assert (found.level, found.message) == (Level.UNKNOWN, "You have no right to read Secret osp-secret.")
 
 
 def test_a_secret_in_the_files_counts_as_there() -> None:
