@@ -119,6 +119,8 @@ def resource_of(document: Any, label: str) -> Resource | None:
     metadata = document.get("metadata") or {}
     if not isinstance(metadata, dict):
         raise BadManifest(f"{label}: {document['kind']}: metadata is not a mapping; write `metadata: {{name: NAME}}`.")
+    # kubectl prints `creationTimestamp: null` of what it would create, and a server takes that for nothing.
+    document = {**document, "metadata": {key: value for key, value in metadata.items() if value is not None}}
     name = metadata.get("name", "")
     place = f"{label}: {document['kind']} {name}"
     if not name:
