@@ -64,6 +64,13 @@ async def told(place: Layout, question: Callable[[dict[str, ProgramState]], bool
             await asyncio.sleep(0.02)
 
 
+async def logged(log: Path, text: str) -> None:
+    """Wait until a program has said this, and nothing else: it is ready before it has said anything."""
+    async with asyncio.timeout(PATIENCE):
+        while await asyncio.to_thread(log.read_text) != text:
+            await asyncio.sleep(0.02)
+
+
 async def test_a_program_waits_for_what_it_needs(tmp_path: Path) -> None:
     place, sign = Layout(tmp_path), asyncio.Event()
     first = program(place, "first", "sleep", "60", ready=sign)
@@ -99,9 +106,7 @@ async def test_a_large_log_begins_anew(tmp_path: Path) -> None:
         log.truncate(65 << 20)
     async with running(place, program(place, "one", "sh", "-c", "echo fresh; sleep 60")):
         await told(place, lambda programs: programs["one"].state == "ready")
-        async with asyncio.timeout(PATIENCE):
-            while (tmp_path / "one.log").read_bytes() != b"fresh\n":
-                await asyncio.sleep(0.02)
+        await logged(tmp_path / "one.log", "fresh\n")
     assert (tmp_path / "one.log.1").stat().st_size == 65 << 20
 
 
@@ -109,12 +114,11 @@ async def test_a_state_that_cannot_be_written_ends_nothing_and_is_told_later(tmp
     place = Layout(tmp_path)
     async with running(place, program(place, "one", "sh", "-c", "echo up; exec sleep 60")):
         before = (await told(place, lambda programs: programs["one"].state == "ready"))["one"]
+        await logged(tmp_path / "one.log", "up\n")
         # As on a full disk: the file cannot be made.
         (tmp_path / "state.new").mkdir()
         os.kill(before.pid, signal.SIGKILL)
-        async with asyncio.timeout(PATIENCE):
-            while (tmp_path / "one.log").read_text() != "up\nup\n":
-                await asyncio.sleep(0.02)
+        await logged(tmp_path / "one.log", "up\nup\n")
         (tmp_path / "state.new").rmdir()
         after = (await told(place, lambda programs: programs["one"].restarts == 1))["one"]
         assert "one was killed by SIGKILL" in after.trouble
