@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from stackwright.controllers import excerpts
@@ -29,7 +29,8 @@ _STUCK = frozenset(
 # Those of them by which the image is what is wrong.
 IMAGE = frozenset({"ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName"})
 
-
+# How long the kubelet may take to tell that a container which has just begun is not ready.
+_BEGINNING = timedelta(seconds=10)
 # How many characters of a container's message are repeated: the last ones, because a program ends with its error.
 _LONGEST = 400
 
@@ -86,12 +87,13 @@ def _container(pod: Pod, status: dict[str, Any]) -> str:
 def has_recovered(pod: Pod, status: dict[str, Any]) -> bool:
     """Return whether a container runs, and has been well since it began: how the one before it ended is past.
 
-    A pod's readiness changes after that only if all of its containers were ready.
+    A pod's readiness changes a while after that only if all of its containers were ready. If a liveness probe had one
+    killed, it changes at once, because of the new one that is not ready yet.
     """
     began = str(((status.get("state") or {}).get("running") or {}).get("startedAt") or "")
     conditions = pod.status.get("conditions") or ()
     changed = next((str(one.get("lastTransitionTime") or "") for one in conditions if one.get("type") == "Ready"), "")
-    return bool(began) and began < changed
+    return bool(began and changed) and datetime.fromisoformat(changed) - datetime.fromisoformat(began) > _BEGINNING
 
 
 def explained(present: Resource, component: str, mine: Iterable[Pod], now: datetime, *, beside: bool) -> Finding:

@@ -1,5 +1,6 @@
 """Brings a cluster up and takes it down, from the host's side."""
 
+import errno
 import os
 import shutil
 import signal
@@ -194,8 +195,7 @@ def _remove(place: Layout, *, keep_data: bool, progress: Progress) -> None:
         raise ClusterFailed(f"Something is mounted at {inside[0]}; unmount it, and try again.")
     if not keep_data:
         _remove_gone(place, progress)
-        # At once, or not at all: half of a cluster's files would be taken for a cluster.
-        place.directory.replace(place.gone)
+        _put_aside(place)
         _remove_gone(place, progress)
         return
     for path in place.passing():
@@ -205,11 +205,26 @@ def _remove(place: Layout, *, keep_data: bool, progress: Progress) -> None:
             path.unlink(missing_ok=True)
 
 
+def _put_aside(place: Layout) -> None:
+    """Take a cluster's files away at once, or not at all: half of them would be taken for a cluster."""
+    try:
+        place.directory.replace(place.gone)
+    except OSError as error:
+        # A container that was saved and started again cannot rename a folder of its image.
+        if error.errno != errno.EXDEV:
+            raise
+        shutil.rmtree(place.directory)
+
+
 def _remove_gone(place: Layout, progress: Progress) -> None:
     """Remove the files that were put aside, which takes minutes where machines are among them."""
-    if not place.gone.exists():
+    if not place.gone.exists() and not place.gone.is_symlink():
         return
     for machine in neighbours.of(Layout(place.gone)):
         neighbours.remove_files(machine, progress)
     progress.say(f"Removing the files of the cluster {place.directory.name}.")
-    shutil.rmtree(place.gone)
+    # Somebody may have put the folder elsewhere, and a link in its place.
+    if place.gone.exists():
+        shutil.rmtree(place.gone.resolve())
+    if place.gone.is_symlink():
+        place.gone.unlink()

@@ -11,7 +11,8 @@ PROGRAM = "mmdebstrap"
 def command(folder: Path) -> list[str]:
     """Return the beginning of mmdebstrap's command line; what it makes on its way is in a new folder of this one.
 
-    Without root it has namespaces of its own anyway, whose users could not enter such a folder.
+    Without root it has namespaces of its own anyway, whose users could not enter such a folder. With root, apt's own
+    user may not be able to enter it either: mmdebstrap sees that, and lets apt download as root.
     """
     if os.geteuid() != 0:
         return [PROGRAM]

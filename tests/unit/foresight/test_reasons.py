@@ -143,7 +143,7 @@ def events(of: Pod, *entries: tuple[str, str]) -> tuple[DatedEvent, ...]:
             pod(
                 "web-0",
                 phase="Running",
-                conditions=[{**UNREADY, "lastTransitionTime": "2026-11-15T10:00:59Z"}],
+                conditions=[{**UNREADY, "lastTransitionTime": "2026-11-15T10:01:02Z"}],
                 containerStatuses=[RECOVERED],
             ),
             [],

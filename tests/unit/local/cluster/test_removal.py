@@ -42,6 +42,16 @@ def test_the_next_of_that_name_goes_as_well(tmp_path: Path) -> None:
     assert not lifecycle._left(place)
 
 
+def test_one_that_somebody_put_on_another_disk_goes_with_its_link(tmp_path: Path) -> None:
+    disk, place = tmp_path / "disk", Layout(tmp_path / "state" / "trial")
+    (disk / "etcd").mkdir(parents=True)
+    place.directory.parent.mkdir()
+    place.directory.symlink_to(disk)
+    lifecycle._remove(place, keep_data=False, progress=Silent())
+    assert list(place.directory.parent.iterdir()) == []
+    assert not disk.exists()
+
+
 @pytest.mark.parametrize(
     ("mounted", "found"),
     [
