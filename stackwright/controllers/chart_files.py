@@ -18,7 +18,7 @@ import yaml
 from stackwright import services
 from stackwright.blueprint import charts, value_schema
 from stackwright.blueprint.service import Service
-from stackwright.controllers.permissions import Plain
+from stackwright.kube.documents import WithoutAliases
 
 HEADER = "# Written by `make crds` from stackwright/services/{name}; do not edit.\n"
 
@@ -33,7 +33,9 @@ def texts(root: Path) -> dict[str, str]:
 
 def of_chart(name: str, deployed: Sequence[Service[Any, Any]], number: int) -> dict[str, str]:
     """Return those of one chart, which deploys these services, whose pods run as the user with this number."""
-    text = yaml.dump(charts.facts(deployed, number), Dumper=Plain, sort_keys=False, default_flow_style=None, width=110)
+    text = yaml.dump(
+        charts.facts(deployed, number), Dumper=WithoutAliases, sort_keys=False, default_flow_style=None, width=110
+    )
     return {
         f"{name}/blueprint.yaml": HEADER.format(name=name) + text,
         f"{name}/values.schema.json": json.dumps(value_schema.schema(name, deployed), indent=2) + "\n",

@@ -25,6 +25,7 @@ from stackwright.kube.builtin import Event, Namespace, Pod
 from stackwright.kube.client import Client
 from stackwright.kube.config import Connection
 from stackwright.kube.controller import Controller
+from stackwright.kube.documents import WithoutAliases
 from stackwright.kube.resource import CustomResource, JsonObject, Kind, Resource
 
 HEADER = "# Generated from the controllers by `make crds`; do not edit.\n"
@@ -145,7 +146,7 @@ def _controllers(operators: ServiceOperators | None) -> tuple[Controller, ...]:
 def text() -> str:
     """Return the file that the operators' chart takes its rules from."""
     granted = {**_rules_of(everything()), "services": {team: _rules_of(single(team)) for team in teams()}}
-    return HEADER + yaml.dump(granted, Dumper=Plain, sort_keys=False, default_flow_style=None, width=110)
+    return HEADER + yaml.dump(granted, Dumper=WithoutAliases, sort_keys=False, default_flow_style=None, width=110)
 
 
 def _rules_of(granted: tuple[Rights, Rights]) -> dict[str, list[JsonObject]]:
@@ -161,14 +162,6 @@ def split(outside: Rights) -> tuple[Rights, Rights]:
         {place: verbs for place, verbs in outside.items() if place == own},
         {place: verbs for place, verbs in outside.items() if place != own},
     )
-
-
-class Plain(yaml.SafeDumper):
-    """Writes everything out: a value that occurs twice is no alias."""
-
-    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002  the form of the base's method
-        """Return that nothing is an alias."""
-        return True
 
 
 if __name__ == "__main__":

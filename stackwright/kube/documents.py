@@ -20,12 +20,16 @@ def read(text: str) -> list[Any]:
     return [body for body in yaml.load_all(text, Loader=_Loader) if body is not None]
 
 
-class Dumper(yaml.SafeDumper):
-    """Writes every value in full, and text of several lines as a block that a person can read."""
+class WithoutAliases(yaml.SafeDumper):
+    """Writes a value that occurs twice twice: an alias is easily overlooked."""
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002  the signature is PyYAML's
         """Return that nothing is written as a reference to what stands above."""
         return True
+
+
+class Dumper(WithoutAliases):
+    """Writes text of several lines as a block that a person can read, and every text so that it stays one."""
 
 
 def _string(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:

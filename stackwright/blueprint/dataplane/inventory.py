@@ -31,7 +31,13 @@ def describe_host(machine: Machine, variables: Mapping[str, Any]) -> dict[str, A
 def write_inventory(hosts: Mapping[str, Mapping[str, Any]]) -> str:
     """Return an inventory in YAML, the same for the same hosts."""
     listed = {name: dict(hosts[name]) for name in sorted(hosts)}
-    return yaml.dump({"all": {"hosts": listed}}, Dumper=_Plain, sort_keys=True, default_flow_style=False, width=4096)
+    return yaml.dump(
+        {"all": {"hosts": listed}},
+        Dumper=documents.WithoutAliases,
+        sort_keys=True,
+        default_flow_style=False,
+        width=4096,
+    )
 
 
 def read_host(inventory: str, host: str) -> dict[str, Any] | None:
@@ -53,11 +59,3 @@ def read_hosts(inventory: str) -> dict[str, dict[str, Any]]:
 def without_way(variables: Mapping[str, Any]) -> dict[str, Any]:
     """Return the variables of a host that do not say how it is reached."""
     return {name: value for name, value in variables.items() if name not in _REACHED}
-
-
-class _Plain(yaml.SafeDumper):
-    """Writes a value that occurs twice twice: an alias is easily overlooked."""
-
-    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002  the form of the base's method
-        """Return that nothing is an alias."""
-        return True

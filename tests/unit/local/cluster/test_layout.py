@@ -1,6 +1,7 @@
 """A cluster's folder: its name, its lock, what of it is data."""
 
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -64,9 +65,9 @@ def test_data_is_told_from_what_passes(tmp_path: Path) -> None:
     assert not [name for name in passing if not any((tmp_path / name).is_relative_to(path) for path in found)]
 
 
-def test_a_lock_is_held_by_one_and_leaves_no_file(tmp_path: Path) -> None:
-    path, waited = tmp_path / "lock", threading.Event()
-    order: list[str] = []
+def in_turn(path: Path, first: Callable[[list[str]], None]) -> list[str]:
+    """Let two hold a lock, of whom the second waits while the first does something; return what both have noted."""
+    waited, order = threading.Event(), list[str]()
 
     def second() -> None:
         with layout.held(path, waited.set):
@@ -76,26 +77,23 @@ def test_a_lock_is_held_by_one_and_leaves_no_file(tmp_path: Path) -> None:
         thread = threading.Thread(target=second)
         thread.start()
         assert waited.wait(10)
-        order.append("first")
+        first(order)
     thread.join(10)
-    assert order == ["first", "second"]
+    return order
+
+
+def test_a_lock_is_held_by_one_and_leaves_no_file(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    assert in_turn(path, lambda order: order.append("first")) == ["first", "second"]
     assert not path.exists()
 
 
 def test_who_waits_for_a_lock_outlives_the_folder_around_it(tmp_path: Path) -> None:
-    path, waited = tmp_path / "state" / "lock", threading.Event()
-    order: list[str] = []
+    path = tmp_path / "state" / "lock"
 
-    def second() -> None:
-        with layout.held(path, waited.set):
-            order.append("second")
-
-    with layout.held(path):
-        thread = threading.Thread(target=second)
-        thread.start()
-        assert waited.wait(10)
+    def take_down(_: list[str]) -> None:
         # As `down` does with the last cluster of this machine.
         path.unlink()
         path.parent.rmdir()
-    thread.join(10)
-    assert order == ["second"]
+
+    assert in_turn(path, take_down) == ["second"]
