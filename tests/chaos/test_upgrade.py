@@ -272,4 +272,5 @@ def look_anew(cloud: Cloud, before: set[str]) -> None:
         "openstackcontrolplanes,keystoneapis,glances,placementapis,barbicans,nova,neutronapis,"
         "ovndbclusters,ovnnorthds,ovncontrollers,galeras,rabbitmqs,memcacheds"
     )
-    kubectl("wait", resources, "--all", "--for=condition=Ready", "--timeout=120s")
+    # All services may roll at once, on as few as two cores, beside the load.
+    kubectl("wait", resources, "--all", "--for=condition=Ready", "--timeout=600s")

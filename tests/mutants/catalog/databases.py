@@ -3,7 +3,7 @@
 from tests.mutants.mutant import Mutant
 
 MEMBERS = "tests/unit/charts/test_ovn_members.py"
-NODES = "tests/unit/test_mariadb_nodes.py"
+NODES = "tests/unit/charts/mariadb"
 
 MUTANTS = (
     Mutant(
@@ -46,34 +46,34 @@ MUTANTS = (
         "charts/mariadb/files/choice.py",
         "if name not in view}",
         "if False}",
-        (f"{NODES}::test_a_node_whose_machine_is_gone_is_not_waited_for",),
+        (f"{NODES}/test_living.py::test_a_node_whose_machine_is_gone_is_not_waited_for",),
     ),
     Mutant(
         "a node without data is forced, and the others copy its nothing",
         "charts/mariadb/files/choice.py",
         "    if record.empty and (others := _with_data(state)):",
         "    if False and (others := _with_data(state)):",
-        (NODES,),
+        (f"{NODES}/test_choice.py",),
     ),
     Mutant(
         "a node forms a cluster beside another that forms one",
         "charts/mariadb/files/choice.py",
         "    if running and not unheard:",
         "    if False and not unheard:",
-        (NODES,),
+        (f"{NODES}/test_choice.py",),
     ),
     Mutant(
         "the node that clients use fills another one first",
         "charts/mariadb/files/choice.py",
         " if name != state.active]",
         "]",
-        (f"{NODES}::test_the_clients_node_fills_another_only_if_it_must",),
+        (f"{NODES}/test_choice.py::test_the_clients_node_fills_another_only_if_it_must",),
     ),
     Mutant(
         "root that lost its rights does not get them back",
         "charts/mariadb/files/server.py",
         '        if self.ask(ROOT).strip() == f"{wanted}\\t1":',
         "        if self.ask(ROOT).strip().startswith(wanted):",
-        (f"{NODES}::test_root_gets_its_rights_after_a_kill",),
+        (f"{NODES}/test_living.py::test_root_gets_its_rights_after_a_kill",),
     ),
 )

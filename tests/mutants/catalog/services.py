@@ -5,8 +5,7 @@ from tests.mutants.mutant import Mutant
 KEYSTONE = "tests/functional/services/test_keystone.py"
 EVERY_SERVICE = "tests/functional/services/test_cases.py"
 ON_FAULTS = "tests/runtime/test_service_controller.py"
-BROKER_PROGRAMS = "tests/unit/charts/test_rabbitmq_programs.py"
-BROKER_ATTEMPTS = "tests/unit/charts/test_rabbitmq_attempts.py"
+BROKER = "tests/unit/charts/rabbitmq"
 
 MUTANTS = (
     Mutant(
@@ -14,49 +13,49 @@ MUTANTS = (
         "charts/rabbitmq/files/peers.py",
         "return [] if number == 0 and not silent else None",
         "return [] if not silent else None",
-        (f"{BROKER_PROGRAMS}::test_who_begins_and_who_joins",),
+        (f"{BROKER}/test_programs.py::test_who_begins_and_who_joins",),
     ),
     Mutant(
         "a server of a broker without data looks for peers by itself",
         "charts/rabbitmq/files/prepare.py",
         "*(alone if begins else NEVER_ALONE)",
         "*alone",
-        (f"{BROKER_PROGRAMS}::test_no_server_finds_peers_by_itself",),
+        (f"{BROKER}/test_programs.py::test_no_server_finds_peers_by_itself",),
     ),
     Mutant(
         "data of a broker's node are deleted without proof that a join has left them",
         "charts/rabbitmq/files/volume.py",
         'raise RuntimeError("only what a join has left may be deleted")',
         "pass",
-        (f"{BROKER_PROGRAMS}::test_only_what_a_join_has_left_is_wiped",),
+        (f"{BROKER}/test_joins.py::test_only_what_a_join_has_left_is_wiped",),
     ),
     Mutant(
         "data of a broker's node are put aside although one of the others knows it",
         "charts/rabbitmq/files/join.py",
         "if found is not None and cluster.node(cluster.ordinal()) in found.members:\n            return False",
         "if False:\n            return False",
-        (f"{BROKER_PROGRAMS}::test_data_are_put_aside_only_where_most_nodes_have_forgotten_them",),
+        (f"{BROKER}/test_joins.py::test_data_are_put_aside_only_where_most_nodes_have_forgotten_them",),
     ),
     Mutant(
         "a copy of tables that a cut join has left may be read by others",
         "charts/rabbitmq/files/join.py",
         "ok = mnesia:set_master_nodes(Reached),",
         "ok = ok,",
-        (f"{BROKER_PROGRAMS}::test_a_copy_of_tables_is_shown_to_those_alone_who_wait_for_it",),
+        (f"{BROKER}/test_joins.py::test_a_copy_of_tables_is_shown_to_those_alone_who_wait_for_it",),
     ),
     Mutant(
         "a join that was told to end is tried again",
         "charts/rabbitmq/files/attempts.py",
         "if told or code < 0 or not own.is_marked:",
         "if code < 0 or not own.is_marked:",
-        (f"{BROKER_ATTEMPTS}::test_who_is_told_to_end_ends_in_its_own_time",),
+        (f"{BROKER}/test_attempts.py::test_who_is_told_to_end_ends_in_its_own_time",),
     ),
     Mutant(
         "a node of a broker joins although it is being scaled away",
         "charts/rabbitmq/files/serve.py",
         "if not is_wanted():",
         "if False:",
-        (f"{BROKER_PROGRAMS}::test_a_node_that_shall_go_undoes_its_join_and_does_not_join_again",),
+        (f"{BROKER}/test_joins.py::test_a_node_that_shall_go_undoes_its_join_and_does_not_join_again",),
     ),
     Mutant(
         "a user's own Secret is deleted when another account is used",

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-FILES = Path(__file__).parents[3] / "charts" / "rabbitmq" / "files"
+from tests.unit.charts.rabbitmq.nodes import FILES
+
 # What stands for serve.py: a shell program in place of Erlang.
 PROGRAM = """
 import os, sys
