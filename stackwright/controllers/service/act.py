@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from datetime import datetime
 
+from stackwright import tasks
 from stackwright.api.annotations import GENERATED_AGAIN, GENERATED_FOR
 from stackwright.api.base import CustomResource, JsonObject
 from stackwright.blueprint.needs.need import Retirement
@@ -29,27 +30,36 @@ async def make_secrets(
     new: Iterable[NewSecret], resource: CustomResource, context: Context, environment: Environment, now: datetime
 ) -> None:
     """Create Secrets that are made once. Most have no owner: what they give access to outlives the resource."""
-    for entry in new:
-        body: JsonObject = {
-            "metadata": {
-                "name": entry.name,
-                "namespace": resource.metadata.namespace,
-                **({"ownerReferences": [owner_reference(resource)]} if entry.owned else {}),
-                "annotations": {
-                    GENERATED_FOR: maker_of(resource),
-                    rings.TURNED_AT: clock.seconds(now),
-                    **({GENERATED_AGAIN: "true"} if entry.loss else {}),
-                },
+    made = [_make(entry, resource, context, environment, now) for entry in new]
+    # One that fails stops none of the others.
+    failed = [outcome for outcome in await tasks.outcomes(*made) if isinstance(outcome, BaseException)]
+    if failed:
+        raise failed[0]
+
+
+async def _make(
+    entry: NewSecret, resource: CustomResource, context: Context, environment: Environment, now: datetime
+) -> None:
+    body: JsonObject = {
+        "metadata": {
+            "name": entry.name,
+            "namespace": resource.metadata.namespace,
+            **({"ownerReferences": [owner_reference(resource)]} if entry.owned else {}),
+            "annotations": {
+                GENERATED_FOR: maker_of(resource),
+                rings.TURNED_AT: clock.seconds(now),
+                **({GENERATED_AGAIN: "true"} if entry.loss else {}),
             },
-            "data": encode(entry.content(environment.source(entry.name))),
-        }
-        try:
-            await context.client.create(Secret, body)
-        except AlreadyExists:
-            # Somebody was faster, or the cache is behind: what is there stays.
-            continue
-        if entry.loss:
-            context.events.event(resource, "Warning", "SecretLost", entry.loss)
+        },
+        "data": encode(entry.content(environment.source(entry.name))),
+    }
+    try:
+        await context.client.create(Secret, body)
+    except AlreadyExists:
+        # Somebody was faster, or the cache is behind: what is there stays.
+        return
+    if entry.loss:
+        context.events.event(resource, "Warning", "SecretLost", entry.loss)
 
 
 async def log_of(job: Job, context: Context) -> str:

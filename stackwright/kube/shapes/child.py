@@ -22,7 +22,8 @@ class Child:
     `condition` is the parent's condition that follows the child's state; `state` reads that state, by
     default from the child's own Ready condition. A child that is `kept` has no owner and outlives its parent. One that
     is there `once` is what it is: a Job, say, whose name stands for all that it does. `otherwise` is what to apply
-    where the server does not accept the body.
+    where the server does not accept the body. What a `first` child leads to is waited for by the others: where much is
+    written at once, it is not queued behind them.
     """
 
     of: type[Resource]
@@ -32,6 +33,7 @@ class Child:
     kept: bool = False
     once: bool = False
     otherwise: JsonObject | None = None
+    first: bool = False
 
     @cached_property
     def key(self) -> Key:
@@ -58,9 +60,10 @@ def child(
     condition: str = "",
     state: Callable[[Resource], Finding] | None = None,
     kept: bool = False,
+    first: bool = False,
 ) -> Child:
     """Return a typed resource as a child."""
-    return Child(type(resource), manifest(resource), condition, state, kept)
+    return Child(type(resource), manifest(resource), condition, state, kept, first=first)
 
 
 @dataclass(frozen=True)
@@ -134,9 +137,10 @@ def decide(  # noqa: PLR0913  all but two by name
 def waves(steps: Iterable[Apply | Prune]) -> tuple[tuple[Apply | Prune, ...], ...]:
     """Return steps in the groups that are taken one after the other: nearly all of them are in the first.
 
-    Without cluster-wide rights we can bind a role only after the server has it and sees its rules.
+    Those of a group are taken at once, and sent in this order. Without cluster-wide rights we can bind a role only
+    after the server has it and sees its rules.
     """
-    steps = tuple(steps)
+    steps = sorted(steps, key=lambda step: not (isinstance(step, Apply) and step.child.first))
     late = tuple(step for step in steps if isinstance(step, Apply) and step.child.of.kind.name in _LATE)
     return tuple(some for some in (tuple(step for step in steps if step not in late), late) if some)
 

@@ -46,7 +46,9 @@ def children(resource: Nova, facts: ParentFacts) -> Iterator[Child | Later | Wai
     yield from stage.waits
     for cell in sorted(resource.spec.cellTemplates):
         if cell in cells:
-            cell_child = child(_cell(resource, facts, cell, stage.images), condition="NovaAllCellReady")
+            # The mappings of all cells wait for the tables of the API, which are made with cell0's.
+            first = cell == CELL0
+            cell_child = child(_cell(resource, facts, cell, stage.images), condition="NovaAllCellReady", first=first)
             # Its processes end if they cannot log in to Keystone.
             yield Later(cell_child, after=(f"{KeystoneService.kind.name}/{resource.metadata.name}",))
         else:

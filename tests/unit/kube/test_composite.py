@@ -146,6 +146,13 @@ def test_a_role_is_there_before_it_is_bound() -> None:
     assert waves([]) == ()
 
 
+def test_what_the_others_wait_for_is_sent_first() -> None:
+    first = child(ConfigMap(metadata=ObjectMeta(name="z", namespace="n")), first=True)
+    ((sent, *others),) = waves(Apply(each) for each in (A, B, first))
+    assert sent == Apply(first)
+    assert others == [Apply(A), Apply(B)]
+
+
 def test_a_composite_shows_what_others_overrode() -> None:
     with pytest.raises(TypeError, match="the status of a composite is a CompositeStatus"):
 
