@@ -139,7 +139,13 @@ class _Keystone(BaseHTTPRequestHandler):
             return self.answer(503, {})
         if wrong:
             return self.answer(401, {"error": {"code": 401, "message": "s3cr3t", "title": "Unauthorized"}})
-        token = {"methods": ["password"], "expires_at": "2099-01-01T00:00:00.000000Z", "user": {"id": "1"}}
+        urls = [
+            {"id": each, "interface": each, "region": "here", "region_id": "here", "url": "http://127.0.0.1"}
+            for each in ("internal", "public")
+        ]
+        catalog = [{"id": "1", "type": "identity", "name": "keystone", "endpoints": urls}]
+        token: dict[str, Any] = {"methods": ["password"], "expires_at": "2099-01-01T00:00:00.000000Z"}
+        token |= {"user": {"id": "1"}, "catalog": catalog}
         return self.answer(201, {"token": token}, X_Subject_Token="token")
 
 

@@ -142,16 +142,51 @@ def test_who_is_let_in_or_finds_no_room_serves(
     assert others.asked
 
 
-@pytest.mark.parametrize(
-    ("make", "words"), [(database, "[database]"), (broker, "[DEFAULT]"), (login, "[keystone_authtoken]")]
+PLACES = pytest.mark.parametrize(
+    ("kind", "make", "words"),
+    [
+        ("database", database, "[database]"),
+        ("broker", broker, "[DEFAULT]"),
+        ("keystone", login, "[keystone_authtoken]"),
+    ],
 )
-def test_who_finds_nobody_or_no_answer_serves(
-    openstack: Built, others: Peers, silent: int, make: Callable[..., str], words: str
+
+
+@PLACES
+def test_who_finds_nobody_or_no_answer_where_the_user_says_ends(
+    openstack: Built, others: Peers, silent: int, kind: str, make: Callable[..., str], words: str
 ) -> None:
     for port in (1, silent):
         answer = start(openstack, of_operators(others), make(port))
-        assert (answer.code, answer.output.splitlines()[-1]) == (0, "It serves"), answer.output
-        assert f"Of {words} nobody says whether it is right" in answer.output
+        assert answer.code != 0
+        (sentence,) = [line for line in answer.output.splitlines() if line.startswith("Others refuse the service")]
+        assert words in sentence
+        assert "nobody answers there" in sentence
+
+
+@PLACES
+def test_who_finds_nobody_at_all_serves(
+    openstack: Built, others: Peers, silent: int, kind: str, make: Callable[..., str], words: str
+) -> None:
+    answer = start(openstack, make(1), make(silent))
+    assert (answer.code, answer.output.splitlines()[-1]) == (0, "It serves"), answer.output
+    assert f"Of {words} nobody says whether it is right" in answer.output
+
+
+@pytest.mark.parametrize(
+    ("theirs", "served"),
+    [
+        pytest.param("region_name = there", False, id="a-region-without-keystone"),
+        pytest.param("interface = admin", False, id="an-interface-that-nobody-has"),
+        pytest.param("region_name = here", True, id="the-region"),
+        pytest.param("interface = public", True, id="another-interface"),
+    ],
+)
+def test_what_is_looked_up_has_to_be_in_the_catalog(openstack: Built, others: Peers, theirs: str, served: bool) -> None:
+    ours = database(others.database) + broker(others.broker) + login(others.keystone) + "interface = internal\n"
+    answer = start(openstack, ours, f"[keystone_authtoken]\n{theirs}\n")
+    assert (answer.code == 0) is served, answer.output
+    assert ("has no service of the type identity in this region" in answer.output) is not served
 
 
 @pytest.mark.parametrize(

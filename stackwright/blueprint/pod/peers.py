@@ -2,8 +2,9 @@
 
 Operators keep accounts, schemas and logins as their own file says, though not always before a pod starts: Keystone gets
 a new password when pods are ready with it. So what is asked is what the user says otherwise, and a refusal counts where
-the same peer lets in what operators say. Of a login that comes from a Secret of the user's, operators only pass on what
-it says, so that any refusal counts. A peer that does not answer has refused nothing.
+the same peer lets in what operators say. The same holds where nobody answers: an address that the user says is wrong if
+the one that operators say is right. Of a login that comes from a Secret of the user's, operators only pass on what it
+says, so that any refusal counts; there is nobody to compare with, and who does not answer has refused nothing.
 
 This text runs in the service's own Python, behind that of serving.py. What it says has no value in it.
 """
@@ -22,6 +23,11 @@ from oslo_config import cfg  # type: ignore[import-not-found]  # only the servic
 
 # A peer that takes longer is away.
 PATIENCE = 3
+AWAY = "nobody answers there as this has to be, though somebody does where the operator says"
+# What a database's library calls it if there is no database, or none that answers.
+UNREACHED = frozenset({2002, 2003, 2005, 2013})
+# What each section's login is for, where the section does not say it by itself: the type in the catalog.
+LOOKED_UP = {"keystone_authtoken": "identity", "placement": "placement", "neutron": "network", "glance": "image"}
 DENIED = "the database does not accept this user with this password"
 # What the numbers of a database's refusals mean.
 DENIALS = {
@@ -128,23 +134,49 @@ def dial(configuration: Any, host: Any, virtual_host: str) -> str:
 
 
 def find_login(configuration: Any, section: str) -> Any:
-    """Return what tells a section's login to Keystone from others."""
+    """Return what tells a section's login to Keystone from others, with what is looked up in the catalog by it."""
     loading = importlib.import_module("keystoneauth1.loading")
     loading.register_auth_conf_options(configuration, section)
     plugin = loading.load_auth_from_conf_options(configuration, section)
-    return plugin.get_cache_id() if plugin is not None else None
+    return (plugin.get_cache_id(), find_place(configuration, section)) if plugin is not None else None
+
+
+def find_place(configuration: Any, section: str) -> tuple[str, tuple[str, ...], str | None]:
+    """Return the type of the service that a section speaks of, by which interfaces, and in which region."""
+    for option in ("endpoint_override", "interface", "region_name"):
+        configuration.register_opt(cfg.StrOpt(option), section)
+    configuration.register_opt(cfg.ListOpt("valid_interfaces"), section)
+    said = configuration[section]
+    # Who is told the URL looks nothing up.
+    of = "" if said.endpoint_override else LOOKED_UP.get(section, "")
+    interfaces = said.valid_interfaces or ([said.interface] if said.interface else ["internal", "public"])
+    return of, tuple(interfaces), said.region_name
 
 
 def log_in(configuration: Any, section: str) -> str:
-    """Ask Keystone for a token, likewise."""
+    """Ask Keystone for a token, and the catalog that comes with it for the service, likewise."""
     loading = importlib.import_module("keystoneauth1.loading")
+    errors = importlib.import_module("keystoneauth1.exceptions")
     loading.register_session_conf_options(configuration, section)
     session = loading.load_session_from_conf_options(configuration, section, timeout=PATIENCE)
+    plugin = loading.load_auth_from_conf_options(configuration, section)
     try:
-        loading.load_auth_from_conf_options(configuration, section).get_token(session)
-    except importlib.import_module("keystoneauth1.exceptions").Unauthorized:
+        plugin.get_token(session)
+    except errors.Unauthorized:
         return "Keystone does not accept this user with this password in this project"
-    return ""
+    of, interfaces, region = find_place(configuration, section)
+    try:
+        found = not of or plugin.get_endpoint(session, service_type=of, interface=interfaces, region_name=region)
+    except errors.CatalogException:
+        found = None
+    return "" if found else f"the catalog has no service of the type {of} in this region, by these interfaces"
+
+
+def is_unreached(error: Exception) -> bool:
+    """Return whether an error says that nobody is there, or nobody who speaks as the peer has to."""
+    keystone: Any = sys.modules.get("keystoneauth1.exceptions")
+    kinds = (keystone.ConnectionError, keystone.DiscoveryFailure, keystone.NotFound) if keystone is not None else ()
+    return isinstance(error, (OSError, *kinds)) or next(iter(error.args), 0) in UNREACHED
 
 
 QUESTIONS = {
@@ -160,7 +192,12 @@ def refuses(option: str, section: str, theirs: Any, ours: Any) -> str:
     try:
         if find(ours, section) is None or find(theirs, section) in {None, find(ours, section)}:
             return ""
-        reason = ask(theirs, section)
+        try:
+            reason = ask(theirs, section)
+        except Exception as error:
+            if not is_unreached(error):
+                raise
+            reason = AWAY
         return reason if reason and not ask(ours, section) else ""
     except Exception as error:  # noqa: BLE001  the peer is away, or that is not for it to say
         sys.stderr.write(f"Of [{section}] nobody says whether it is right: {type(error).__name__}\n")
@@ -172,10 +209,11 @@ def refuses_given(option: str, section: str, theirs: Any, ours: Any, asked: set[
     find, ask = QUESTIONS[option]
     try:
         said = find(theirs, section)
-        if said is None or said != find(ours, section) or said in asked:
+        # Several sections may have one login, and look up different services.
+        login = said[0] if isinstance(said, tuple) else said
+        if login is None or said != find(ours, section) or login in asked:
             return ""
-        # Several sections may have one login.
-        asked.add(said)
+        asked.add(login)
         return ask(theirs, section)
     except Exception as error:  # noqa: BLE001  likewise
         sys.stderr.write(f"Of [{section}] nobody says whether it is right: {type(error).__name__}\n")

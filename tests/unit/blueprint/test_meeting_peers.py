@@ -63,7 +63,7 @@ def test_a_process_that_is_refused_each_time_ends_and_says_why_once(
     assert capsys.readouterr().err.splitlines() == [sentence]
 
 
-AWAY = ConnectionError("who knows")
+AWAY, UNKNOWN = ConnectionError("who knows"), RuntimeError("who knows")
 
 
 def put(pod: SimpleNamespace, answers: dict[str, Any]) -> list[str]:
@@ -87,7 +87,8 @@ def put(pod: SimpleNamespace, answers: dict[str, Any]) -> list[str]:
         pytest.param(None, "one", {}, "", [], id="what-was-read-has-none"),
         pytest.param("one", None, {}, "", [], id="operators-say-none"),
         pytest.param("two", "one", {"two": ""}, "", ["two"], id="it-lets-the-user-in"),
-        pytest.param("two", "one", {"two": AWAY}, "", ["two"], id="it-is-away"),
+        pytest.param("two", "one", {"two": UNKNOWN}, "", ["two"], id="it-has-no-room"),
+        pytest.param("two", "one", {"two": AWAY, "one": AWAY}, "", ["two", "one"], id="both-are-away"),
         pytest.param("two", "one", {"two": REASON, "one": ""}, REASON, ["two", "one"], id="only-the-user-is-refused"),
         # A new password comes to Keystone when pods are ready with it.
         pytest.param("two", "one", {"two": REASON, "one": REASON}, "", ["two", "one"], id="operators-are-refused-too"),
@@ -100,6 +101,11 @@ def test_a_refusal_counts_where_the_same_peer_lets_operators_in(
     seen = put(pod, answers)
     assert pod.peers.refuses("here", "section", theirs, ours) == reason
     assert seen == asked
+
+
+def test_an_address_where_nobody_is_counts_where_operators_name_another(pod: SimpleNamespace) -> None:
+    put(pod, {"two": AWAY, "one": ""})
+    assert pod.peers.refuses("here", "section", "two", "one") == pod.peers.AWAY
 
 
 @pytest.mark.parametrize(
