@@ -1,6 +1,6 @@
 """Names of addresses: what is wrong with them, and the file that a name server reads. Pure."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 from stackwright.api.network import DNSDataSpec, DNSHost
 from stackwright.blueprint.addresses.subnets import parse_address
@@ -15,6 +15,48 @@ def find_problems(spec: DNSDataSpec) -> Iterator[Problem]:
     for position, host in enumerate(spec.hosts):
         if parse_address(host.ip) is None:
             yield f"spec.hosts[{position}].ip", f"{host.ip!r} is not an IP address"
+
+
+def find_meeting(spec: DNSDataSpec, machines: Mapping[str, DNSDataSpec]) -> Iterator[Problem]:
+    """Yield the names that are those of machines, and would lead elsewhere too: whoever asks gets either address.
+
+    `machines` are the names that operators keep, by who has them.
+    """
+    owned = {name: (who, each) for who, said in machines.items() for name, each in _addresses(said.hosts).items()}
+    for number, host in enumerate(spec.hosts):
+        for position, name in enumerate(host.hostnames):
+            who, addresses = owned.get(_fold(name), ("", frozenset()))
+            if who and parse_address(host.ip) not in addresses:
+                path = f"spec.hosts[{number}].hostnames[{position}]"
+                yield path, f"{name!r} is a name of {who}, whose address is not {host.ip}; choose another name"
+
+
+def drop_meeting(named: Mapping[str, Sequence[DNSHost]], machines: Container[str]) -> dict[str, tuple[DNSHost, ...]]:
+    """Return names without those that are a machine's and lead elsewhere; `machines` are whose operators keep."""
+    owned = _addresses(host for each, hosts in named.items() if each in machines for host in hosts)
+
+    def kept(host: DNSHost) -> Iterator[DNSHost]:
+        address = parse_address(host.ip)
+        names = tuple(name for name in host.hostnames if address in owned.get(_fold(name), (address,)))
+        if names:
+            yield host if names == host.hostnames else DNSHost(ip=host.ip, hostnames=names)
+
+    return {
+        each: tuple(hosts) if each in machines else tuple(left for host in hosts for left in kept(host))
+        for each, hosts in named.items()
+    }
+
+
+def _addresses(hosts: Iterable[DNSHost]) -> dict[str, frozenset[object]]:
+    found: dict[str, frozenset[object]] = {}
+    for host in hosts:
+        for name in map(_fold, host.hostnames):
+            found[name] = found.get(name, frozenset()) | {parse_address(host.ip)}
+    return found
+
+
+def _fold(name: str) -> str:
+    return name.rstrip(".").casefold()
 
 
 def write_hosts(named: Mapping[str, Iterable[DNSHost]]) -> str:

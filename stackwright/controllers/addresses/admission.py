@@ -81,9 +81,19 @@ def _find_forsaken(old: CustomResource | None, new: CustomResource, known: Known
         )
 
 
-def _check_names(_: CustomResource | None, new: CustomResource, __: Known) -> Objections:
+def _check_names(old: CustomResource | None, new: CustomResource, known: Known) -> Objections:
     assert isinstance(new, DNSData)  # noqa: S101  the table below says for which kind
-    return Objections(tuple(_errors(names.find_problems(new.spec))))
+    problems = list(names.find_problems(new.spec))
+    if new.metadata.controller is None and not (isinstance(old, DNSData) and old.spec == new.spec):
+        served = new.spec.dnsDataLabelSelectorValue
+        machines = {
+            f"{owner.kind} {owner.name}": each.spec
+            for each in known(DNSData, new.metadata.namespace)
+            if (owner := each.metadata.controller) is not None and not each.deleting
+            if each.key != new.key and each.spec.dnsDataLabelSelectorValue == served
+        }
+        problems.extend(names.find_meeting(new.spec, machines))
+    return Objections(tuple(_errors(problems)))
 
 
 def _errors(problems: Iterable[Problem]) -> Iterable[FieldError]:

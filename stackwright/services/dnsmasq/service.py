@@ -9,7 +9,7 @@ import msgspec
 
 from stackwright.api.base import JsonObject, ObjectMeta, Resource
 from stackwright.api.network import SERVICE_CONFIG_READY, DNSData, DNSHost
-from stackwright.blueprint.addresses.names import find_left_out, write_hosts
+from stackwright.blueprint.addresses.names import drop_meeting, find_left_out, write_hosts
 from stackwright.blueprint.addresses.subnets import parse_address
 from stackwright.blueprint.claims import Claim, claim_object
 from stackwright.blueprint.facts import Facts
@@ -52,10 +52,11 @@ ALIVE: JsonObject = {"tcpSocket": {"port": "dns-tcp"}, "timeoutSeconds": 5}
 
 @dataclass(frozen=True)
 class Names:
-    """What a DNSData says: which DNSMasqs it is for, and its names."""
+    """What a DNSData says: which DNSMasqs it is for, and its names; `of_machine` if an operator keeps them."""
 
     serves: str
     hosts: tuple[DNSHost, ...]
+    of_machine: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +68,9 @@ class DNSMasqFacts(Facts):
 
 def read_names(data: DNSData) -> Names | None:
     """Return what a DNSData says; None as soon as it is being deleted."""
-    return None if data.deleting else Names(data.spec.dnsDataLabelSelectorValue, data.spec.hosts)
+    if data.deleting:
+        return None
+    return Names(data.spec.dnsDataLabelSelectorValue, data.spec.hosts, data.metadata.controller is not None)
 
 
 def service_name(resource: DNSMasq) -> str:
@@ -130,7 +133,9 @@ def resources(resource: DNSMasq, facts: DNSMasqFacts) -> Iterator[Resource]:
 def _list_named(resource: DNSMasq, facts: DNSMasqFacts) -> dict[str, tuple[DNSHost, ...]]:
     """Return the names that a name server is to serve, by the DNSData that has them."""
     wanted = resource.spec.dnsDataLabelSelectorValue
-    return {name: each.hosts for name, each in facts.names.items() if each.serves == wanted}
+    served = {name: each for name, each in facts.names.items() if each.serves == wanted}
+    machines = frozenset(name for name, each in served.items() if each.of_machine)
+    return drop_meeting({name: each.hosts for name, each in served.items()}, machines)
 
 
 def values(resource: DNSMasq, facts: DNSMasqFacts) -> JsonObject:

@@ -55,6 +55,19 @@ def test_the_names_of_all_dns_data_with_its_word_are_served_in_one_order() -> No
     )
 
 
+def test_a_name_of_a_machine_leads_to_it_alone() -> None:
+    owner = {"apiVersion": "v1", "kind": "OpenStackDataPlaneNode", "name": "one", "uid": "1", "controller": True}
+    machine = msgspec.structs.replace(
+        data("one", ONE), metadata=msgspec.convert({"name": "one", "ownerReferences": [owner]}, ObjectMeta)
+    )
+    elsewhere = data(
+        "a", {"ip": "10.6.6.6", "hostnames": ["ONE.example.com", "two"]}, {"ip": "10.6.6.7", "hostnames": ["one"]}
+    )
+    assert hosts(dnsmasq(), elsewhere, machine) == "10.6.6.6 two\n192.0.2.1 one.example.com one\n"
+    # A name that no operator keeps may lead to several addresses.
+    assert hosts(dnsmasq(), elsewhere, data("one", ONE)).startswith("10.6.6.6 ONE.example.com two\n10.6.6.7 one\n")
+
+
 def test_a_line_that_two_have_is_there_once_and_no_address_is_left_out() -> None:
     wrong = {"ip": "192.0.2.300", "hostnames": ["wrong.example.com"]}
     assert hosts(dnsmasq(), data("a", ONE), data("b", wrong, ONE)) == "192.0.2.1 one.example.com one\n"

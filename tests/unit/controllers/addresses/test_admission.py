@@ -40,6 +40,31 @@ def test_a_name_without_an_address_is_refused() -> None:
     assert errors(None, DNSData(spec=DNSDataSpec(hosts=hosts[:1]))) == []
 
 
+@pytest.mark.parametrize(
+    ("ip", "name", "refused"),
+    [
+        pytest.param("10.6.6.6", "compute-0.example.com", True, id="a-machines-name"),
+        pytest.param("10.6.6.6", "Compute-0.example.com.", True, id="in-another-spelling"),
+        pytest.param("192.0.2.9", "compute-0.example.com", False, id="with-the-address-of-the-machine"),
+        pytest.param("10.6.6.6", "compute-1.example.com", False, id="another-name"),
+    ],
+)
+def test_the_name_of_a_machine_leads_nowhere_else(ip: str, name: str, refused: bool) -> None:
+    owner = OwnerReference(apiVersion="v1", kind="OpenStackDataPlaneNode", name="compute-0", uid="1", controller=True)
+    of_machine = DNSData(
+        metadata=ObjectMeta(name="compute-0", ownerReferences=(owner,)),
+        spec=DNSDataSpec(hosts=(DNSHost(ip="192.0.2.9", hostnames=("compute-0.example.com", "compute-0")),)),
+    )
+    new = DNSData(
+        metadata=ObjectMeta(name="mine"), spec=DNSDataSpec(hosts=(DNSHost(ip=ip, hostnames=("other", name)),))
+    )
+    found = errors(None, new, of_machine)
+    assert [path for path, _ in found] == (["spec.hosts[0].hostnames[1]"] if refused else [])
+    assert all("is a name of OpenStackDataPlaneNode compute-0" in sentence for _, sentence in found)
+    # What was accepted before there was such a machine can still be labelled.
+    assert errors(new, new, of_machine) == []
+
+
 def test_a_network_with_reservations_stays() -> None:
     ((path, sentence),) = errors(net_config(), net_config(INTERNAL), net_config(), TAKEN)
     assert path == "spec.networks"
