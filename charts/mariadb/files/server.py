@@ -45,8 +45,9 @@ TABLES = " UNION ALL ".join(f"(SELECT 1 FROM mysql.{table} LIMIT 1)" for table i
 # waits for the other nodes.
 CODES = "126|127|130|134|144|145|176|1016|1017|1030|1033|1034|1035|1049|1146|1194|1195|1286|1932"
 UNREADABLE = re.compile(rf"ERROR (?:{CODES}) \(\w+\)(?: at line \d+)?: (.*)")
-# What the client says of a server that it could not ask, or that did not answer.
-UNANSWERED = re.compile(r"(?m)^ERROR 2\d{3} ")
+# What a server says that knows it cannot serve. Nothing else but the status is an answer about the cluster: not that
+# there are too many connections (1040) or threads (1135), and not what the client says of a server that is silent.
+UNPREPARED = re.compile(r"(?m)^ERROR 1047 ")
 # Seconds for which a server that runs may be too busy to answer. Nobody is helped when its clients are sent away then.
 BUSY = 20.0
 # Where distributions put Galera.
@@ -102,7 +103,7 @@ def parse_status(text: str, errors: str = "") -> Status:
         int(values.get("wsrep_local_state", "0") or 0),
         tuple(sorted(name for name in view if name)),
         unreadable[1] if unreadable else "",
-        not UNANSWERED.search(errors),
+        "wsrep_ready" in values or bool(UNPREPARED.search(errors)),
     )
 
 

@@ -104,6 +104,16 @@ def test_a_busy_server_is_stopped_only_for_others(
     assert living.look(status) is stops
 
 
+def test_a_server_without_a_free_connection_is_not_stopped(choice: ModuleType, server: ModuleType, node: Any) -> None:
+    module = importlib.import_module("node")
+    node.record = choice.Record(NODES[0], "life", choice.SYNCED)
+    living = module.Living(node)
+    status = server.parse_status("", "ERROR 1040 (08004): Too many connections\n")
+    assert not living.look(status)
+    living.lonely_since -= module.LONELY + 1
+    assert not living.look(status)
+
+
 @pytest.mark.parametrize("slip", [{"replicas": "three"}, {NODES[1]: '{"state": "Synced", "members": 2}'}])
 def test_a_slip_in_the_config_map_ends_no_server(server: ModuleType, node: Any, slip: dict[str, str]) -> None:
     living = importlib.import_module("node").Living(node)

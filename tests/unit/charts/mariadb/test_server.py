@@ -74,13 +74,18 @@ def test_a_server_that_cannot_read_its_own_tables_does_not_serve(server: ModuleT
     assert status.serves is not bool(broken)
 
 
-NO_ANSWER = "ERROR 2013 (HY000): Lost connection to server at 'waiting for initial communication packet'\n"
-
-
-def test_a_server_that_is_too_busy_to_answer_keeps_its_clients_for_a_while(server: ModuleType) -> None:
+@pytest.mark.parametrize(
+    "error",
+    [
+        pytest.param("2013 (HY000): Lost connection to server at 'waiting for initial communication packet'", id="slow"),
+        pytest.param("1040 (08004): Too many connections", id="no-connection-is-left"),
+        pytest.param("1135 (HY000): Can't create a new thread (errno 11)", id="no-thread-is-left"),
+    ],
+)
+def test_a_server_that_is_too_busy_to_answer_keeps_its_clients_for_a_while(server: ModuleType, error: str) -> None:
     synced = server.parse_status("wsrep_ready\tON\nwsrep_local_state\t4\nwsrep_cluster_status\tPrimary\n")
     answers = server.Answers(0.0)
-    silent = server.parse_status("", NO_ANSWER)
+    silent = server.parse_status("", f"ERROR {error}\n")
     assert not answers.take(silent, 1.0).serves, "it has never answered"
     said = [answers.take(status, now).serves for now, status in ((2.0, synced), (8.0, silent), (21.9, silent))]
     assert said == [True, True, True]
