@@ -28,7 +28,7 @@ class Record:
     """What a node says of itself.
 
     `life` is another word each time that it starts over. `seqno` is the last transaction in its data, None where that
-    is unknown. `empty`: it never had data. `interrupted`: it was being filled from another node. `safe`: it left last.
+    is unknown; `failed` is why it could not look for it, which it does again. `empty`: it never had data. `interrupted`: it was being filled from another node. `safe`: it left last.
     `members` are the nodes that it last saw in the cluster. `broken` is why its own tables cannot be read. `root` tells
     which password root has, without saying it; only the node that clients use knows.
     """
@@ -43,6 +43,7 @@ class Record:
     safe: bool = False
     members: tuple[str, ...] = ()
     broken: str = ""
+    failed: str = ""
     root: str = ""
 
     def text(self) -> str:
@@ -190,9 +191,8 @@ def _with_data(state: State) -> list[str]:
 
 def _newest(state: State, expected: list[Record]) -> Choice | Trouble:
     counted = [record for record in expected if not record.empty and not record.interrupted]
-    unknown = [record.pod for record in counted if record.seqno is None]
-    if unknown:
-        return Trouble(f"Nobody knows where the data of {_listed(unknown)} ends; {_way_out(state)}")
+    if unknown := [record for record in counted if record.seqno is None]:
+        return _unknown(state, unknown)
     if not counted:
         if outside := _with_data(state):
             return Trouble(
@@ -208,6 +208,18 @@ def _newest(state: State, expected: list[Record]) -> Choice | Trouble:
         pods = [record.pod for record in counted if record.uuid != best.uuid]
         return Trouble(f"{_listed(pods)} and {best.pod} have data of different clusters; {_way_out(state)}")
     return _outside(state, best) or Choice(best.pod, best.life)
+
+
+def _unknown(state: State, records: list[Record]) -> Choice | Trouble:
+    """Return what is to be done with nodes of which nobody knows where their data ends."""
+    if all(record.failed for record in records):
+        why = "; ".join(f"{record.pod} looks again where its data ends, because {record.failed}" for record in records)
+        return Trouble(f"{why}. If that does not help, {_force(state)}", blocked=False)
+    unknown = [record.pod for record in records if not record.failed]
+    if state.expected == records[0].members == (records[0].pod,) and _with_data(state) == unknown:
+        # It was alone, and nobody else has data: there is nothing to compare with.
+        return Choice(records[0].pod, records[0].life)
+    return Trouble(f"Nobody knows where the data of {_listed(unknown)} ends; {_way_out(state)}")
 
 
 def _outside(state: State, best: Record) -> Trouble | None:

@@ -37,6 +37,8 @@ SYNCED = 4
 AGAIN = 300.0
 # The pause after a server that ended soon after its start; another one would, too.
 PAUSE, SOON = 2.0, 10.0
+# The pause before mariadbd looks once more where the data ends: it may have had no memory, or a full disk.
+LOOK_AGAIN = 30.0
 
 
 class Node:
@@ -96,12 +98,18 @@ class Node:
         self.publish(self.server.record(life, self.say))
 
     def agree(self) -> str:
-        """Wait until this node may form the cluster or join it; the first that waits chooses meanwhile."""
+        """Wait until this node may form the cluster or join it; the first that waits chooses meanwhile.
+
+        Nothing is returned where this node first has to look again where its data ends.
+        """
         state = self.state(self.map.data)
+        since = time.monotonic()
         while not self.stopping.is_set():
             move = choice.move(state, self.name)
             if move != "wait":
                 return move
+            if self.record.failed and time.monotonic() > since + LOOK_AGAIN:
+                return ""
             self.heed(state.force)
             if choice.speaks(state, self.name):
                 self.choose(state)

@@ -12,7 +12,7 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import choice
@@ -20,6 +20,7 @@ import choice
 NOBODY = "00000000-0000-0000-0000-000000000000"
 UUID = re.compile("[0-9a-f-]{36}")
 RECOVERED = re.compile(r"Recovered position:\s*([0-9a-f-]{36}):(-?\d+)")
+ERROR = re.compile(r"\[ERROR\]\s*(.*\S)")
 SST_AUTHENTICATION = "mysql:"
 # Seconds that the server may take for an answer about itself.
 ANSWER = 5
@@ -144,6 +145,13 @@ def parse_recovered(text: str) -> tuple[str, int | None]:
     return found[1], int(found[2])
 
 
+def describe_failure(code: int, log: str) -> str:
+    """Return why mariadbd failed: how it ended, and the first error in its log."""
+    ended = f"was killed by signal {-code}" if code < 0 else f"ended with {code}"
+    error = ERROR.search(log)
+    return f"mariadbd {ended}" + (f": {error[1][:200]}" if error else "")
+
+
 def digest(password: str) -> str:
     """Return a password as the server keeps it, so that no statement has it."""
     once = hashlib.sha1(password.encode(), usedforsecurity=False).digest()
@@ -249,18 +257,18 @@ class Server:
         if not (self.data / "mysql").is_dir() or self.has_mark("fresh"):
             return choice.Record(self.pod, life, empty=True, interrupted=self.has_mark("joining"))
         uuid, seqno, safe = parse_grastate(self._grastate())
+        failed = ""
         if seqno is None:
             say("the server did not stop in order; looking for the last transaction in its data")
-            uuid, seqno = self._recover()
-        interrupted = self.has_mark("joining")
-        return choice.Record(
-            self.pod, life, uuid=uuid, seqno=seqno, interrupted=interrupted, safe=safe, members=self.members()
-        )
+            uuid, seqno, failed = self._recover()
+        record = choice.Record(self.pod, life, uuid=uuid, seqno=seqno, safe=safe, failed=failed)
+        return replace(record, interrupted=self.has_mark("joining"), members=self.members())
 
     def _grastate(self) -> str:
         return _content(self.data / "grastate.dat")
 
-    def _recover(self) -> tuple[str, int | None]:
+    def _recover(self) -> tuple[str, int | None, str]:
+        """Return the cluster, the last transaction, and why mariadbd could not look for it."""
         with tempfile.TemporaryDirectory() as folder:
             # With its ending: the server would add one.
             log = Path(folder, "recovery.log")
@@ -270,7 +278,8 @@ class Server:
             text = _content(log)
         if failed:
             print(text, flush=True)
-        return parse_recovered(text)
+        uuid, seqno = parse_recovered(text)
+        return uuid, seqno, describe_failure(failed, text) if failed and seqno is None else ""
 
     def install(self) -> None:
         """Make the system's tables; half of them are as good as none, so they come into place whole."""

@@ -35,6 +35,9 @@ from tests.unit.charts.mariadb.nodes import EMPTY, HALF, NODES, OTHER, SERVES, U
         pytest.param(
             data(stopped(5), stopped(None), stopped(6), force="db-galera-0"), "db-galera-0", id="a-person-decides"
         ),
+        pytest.param(
+            data(stopped(None, members=NODES[:1]), replicas=1), "db-galera-0", id="who-was-alone-has-nobody-to-compare"
+        ),
     ],
 )
 def test_who_forms_the_cluster(choice: ModuleType, said: dict[str, str], chosen: str) -> None:
@@ -70,6 +73,30 @@ def test_who_forms_the_cluster(choice: ModuleType, said: dict[str, str], chosen:
             True,
             "where the data of db-galera-0 ends",
             id="the-only-position-is-unknown",
+        ),
+        pytest.param(
+            data(stopped(None, members=NODES[:1]), stopped(5), replicas=1),
+            True,
+            "where the data of db-galera-0 ends",
+            id="another-has-data-to-compare",
+        ),
+        pytest.param(
+            data(stopped(None, members=NODES[:1], failed="mariadbd ended with 1"), replicas=1),
+            False,
+            "db-galera-0 looks again where its data ends, because mariadbd ended with 1",
+            id="the-only-one-could-not-look",
+        ),
+        pytest.param(
+            data(stopped(5), stopped(None, failed="mariadbd ended with 1"), stopped(5)),
+            False,
+            "db-galera-1 looks again",
+            id="one-could-not-look",
+        ),
+        pytest.param(
+            data(stopped(None), stopped(None, failed="mariadbd ended with 1"), stopped(5)),
+            True,
+            "where the data of db-galera-0 ends",
+            id="one-could-not-look-and-one-has-no-position",
         ),
         pytest.param(
             data(stopped(5), stopped(5, uuid=OTHER), stopped(5)), True, "different clusters", id="two-clusters-met"
