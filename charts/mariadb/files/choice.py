@@ -1,7 +1,8 @@
-"""Who forms the cluster, who joins it, and which node the clients talk to. Pure: everything is read from one ConfigMap.
+"""Who forms the cluster, who joins it, and which node the clients talk to.
 
-Each node publishes a record of itself. The first that waits chooses who forms the cluster, and only when no node is in
-it and the position of every node is known; a position that nobody can know blocks, because a guess could lose data.
+Pure: everything is read from one ConfigMap, except which pods run (`away` are those that do not). Each node publishes a
+record of itself. The first that waits chooses who forms the cluster, and only when no node is in it and the position of
+every node is known; a position that nobody can know blocks, because a guess could lose data.
 """
 
 import json
@@ -27,10 +28,11 @@ WAITING, BLOCKED = "waiting", "blocked"
 class Record:
     """What a node says of itself.
 
-    `life` is another word each time that it starts over. `seqno` is the last transaction in its data, None where that
-    is unknown; `failed` is why it could not look for it, which it does again. `empty`: it never had data. `interrupted`: it was being filled from another node. `safe`: it left last.
-    `members` are the nodes that it last saw in the cluster. `broken` is why its own tables cannot be read. `root` tells
-    which password root has, without saying it; only the node that clients use knows.
+    `life` is another word each time that it starts over; `uid` is that of its pod. `seqno` is the last transaction in
+    its data, None where that is unknown. `failed` is why it could not look for it, which it will do again. `empty`: it
+    never had data. `interrupted`: it was being filled from another node. `safe`: it left last. `members` are the nodes
+    that it last saw in the cluster. `broken` is why its own tables cannot be read. `root` tells which password root
+    has, without saying it; only the node that clients use knows.
     """
 
     pod: str
@@ -45,6 +47,7 @@ class Record:
     broken: str = ""
     failed: str = ""
     root: str = ""
+    uid: str = ""
 
     def text(self) -> str:
         """Return the record as it stands in the ConfigMap."""
@@ -134,20 +137,21 @@ def ordinal(pod: str, prefix: str) -> int | None:
     return int(tail) if head == prefix and tail.isdecimal() else None
 
 
-def speaks(state: State, me: str) -> bool:
-    """Return whether this node says who forms the cluster: the first of those that wait for it.
+def speaks(state: State, me: str, away: frozenset[str] = frozenset()) -> bool:
+    """Return whether this node says who forms the cluster: the first of those that wait for it and run.
 
     Node 0 may be on a machine that is gone, and then somebody else has to heed `force`. Two that think so at once do no
     harm: they say the same, and the second one is refused, since it has not read what the first one said.
     """
-    return state.those(STOPPED)[:1] == [me]
+    return [name for name in state.those(STOPPED) if name == me or name not in away][:1] == [me]
 
 
-def choose(state: State, *, unheard: bool = False) -> Choice | Trouble:
+def choose(state: State, *, unheard: bool = False, away: frozenset[str] = frozenset()) -> Choice | Trouble:
     """Return the Choice of who forms the cluster, or the Trouble that there is with it.
 
     `unheard`: `force` has stood there for so long that nobody lives who is in a cluster or forms one; it would have
-    taken `force` away. What such a node said last stays in the ConfigMap when its machine is gone.
+    taken `force` away. What such a node said last stays in the ConfigMap when its machine is gone. So does what one
+    said that is `away`; if it had stopped, that is where its data ends, because it says so before it starts again.
     """
     if state.force in state.those(STOPPED):
         return _forced(state, state.records[state.force], unheard=unheard)
@@ -162,7 +166,36 @@ def choose(state: State, *, unheard: bool = False) -> Choice | Trouble:
         sentence = f"Waits for {_listed(missing)} to say where its data ends"
         sentence = f"{sentence}; all nodes must be there when none is left in the cluster. If a node is gone for good"
         return Trouble(f"{sentence}, {_force(state)}", blocked=False)
-    return _newest(state, expected)
+    return _present(state, _newest(state, expected), away)
+
+
+def _present(state: State, best: Choice | Trouble, away: frozenset[str]) -> Choice | Trouble:
+    """Return the Choice of a node that runs and whose data is as new as that of the best, or the Trouble."""
+    if isinstance(best, Trouble):
+        return best
+    equals = [name for name in state.expected if _is_equal(state.records[name], state.records[best.pod])]
+    if (standing := _standing(state)) in equals:
+        # It may be about to form the cluster, whatever is known of its pod.
+        equals, best = [standing], Choice(standing, state.records[standing].life)
+    here = [name for name in (best.pod, *equals) if name not in away]
+    if here:
+        return Choice(here[0], state.records[here[0]].life)
+    sentence = f"Waits for {best.pod}, which is to form the cluster and does not run; if it is gone for good"
+    return Trouble(f"{sentence}, {_force(state)}", blocked=False)
+
+
+def _standing(state: State) -> str:
+    """Return the node that was chosen in the life that it has, an empty text where there is none."""
+    if state.choice is None or state.choice.pod not in state.those(STOPPED):
+        return ""
+    return state.choice.pod if state.choice.life == state.records[state.choice.pod].life else ""
+
+
+def _is_equal(record: Record, best: Record) -> bool:
+    """Return whether the data of two nodes ends at the same transaction."""
+    if record.empty or record.interrupted or record.seqno is None:
+        return record == best
+    return (record.uuid, record.seqno) == (best.uuid, best.seqno)
 
 
 def _forced(state: State, record: Record, *, unheard: bool) -> Choice | Trouble:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import choice
-from kubernetes import Pods, StateMap, Unanswered
+from kubernetes import CONFLICT, Pods, StateMap, Unanswered
 from server import Answers, Server, Status, Upgrade, fingerprint
 
 LABEL = "openstack.org/galera-active"
@@ -37,6 +37,9 @@ SYNCED = 4
 AGAIN = 300.0
 # The pause after a server that ended soon after its start; another one would, too.
 PAUSE, SOON = 2.0, 10.0
+# After how long a node speaks in place of one that should, and says nothing. Its machine may be gone, which takes
+# minutes to be known.
+SILENT = 30.0
 # The pause before mariadbd looks once more where the data ends: it may have had no memory, or a full disk.
 LOOK_AGAIN = 30.0
 
@@ -47,6 +50,8 @@ class Node:
     def __init__(self, environment: Mapping[str, str]) -> None:
         self.name = environment["POD_NAME"]
         self.prefix = self.name.rpartition("-")[0]
+        # A pod of before has none, and may start with the programs of now.
+        self.uid = environment.get("POD_UID", "")
         self.service = environment["SERVICE"]
         self.address = environment["POD_IP"]
         self.password_file = Path(environment["ROOT_PASSWORD_FILE"])
@@ -103,30 +108,60 @@ class Node:
         Nothing is returned where this node first has to look again where its data ends.
         """
         state = self.state(self.map.data)
-        since = time.monotonic()
+        began = since = time.monotonic()
         while not self.stopping.is_set():
-            move = choice.move(state, self.name)
+            move = self.decide(state)
             if move != "wait":
                 return move
-            if self.record.failed and time.monotonic() > since + LOOK_AGAIN:
+            if self.record.failed and time.monotonic() > began + LOOK_AGAIN:
                 return ""
+            # It may have been read anew.
+            state = self.state(self.map.data)
             self.heed(state.force)
-            if choice.speaks(state, self.name):
-                self.choose(state)
+            away = self.away(state)
+            if choice.speaks(state, self.name, away) or time.monotonic() > since + SILENT:
+                self.choose(state, away)
             if self.state(self.map.data) == state:
                 self.map.changed()
+            if self.state(self.map.data) != state:
+                since = time.monotonic()
             state = self.state(self.map.data)
             self.say(state.trouble or "waits until the cluster is formed")
         return ""
+
+    def decide(self, state: choice.State) -> str:
+        """Return what to do now. Who is to form the cluster says so first, and may not where anything has changed.
+
+        Somebody else may have been chosen meanwhile, and there would be two clusters.
+        """
+        move = choice.move(state, self.name)
+        while move == "bootstrap":
+            record = replace(self.record, state=choice.BOOTSTRAPPING)
+            try:
+                self.map.write({self.name: record.text()}, checked=True)
+            except Unanswered as error:
+                if error.code != CONFLICT:
+                    raise
+                self.map.read()
+                move = choice.move(self.state(self.map.data), self.name)
+            else:
+                self.record = record
+                break
+        return move
+
+    def away(self, state: choice.State) -> frozenset[str]:
+        """Return the nodes that wait, as they said last, and whose pods do not run any more."""
+        waiting = [name for name in state.those(choice.STOPPED) if name != self.name]
+        return self.pods.away({name: state.records[name].uid for name in waiting})
 
     def heed(self, force: str) -> None:
         """Remember since when a person forces a node."""
         if force != self.force:
             self.force, self.force_since = force, time.monotonic()
 
-    def choose(self, state: choice.State) -> None:
+    def choose(self, state: choice.State, away: frozenset[str] = frozenset()) -> None:
         """Say who forms the cluster, or why nobody does."""
-        chosen = choice.choose(state, unheard=time.monotonic() > self.force_since + UNHEARD)
+        chosen = choice.choose(state, unheard=time.monotonic() > self.force_since + UNHEARD, away=away)
         told = {choice.WAITING: None, choice.BLOCKED: None}
         if isinstance(chosen, choice.Choice):
             self.say(f"{chosen.pod} forms the cluster")
@@ -148,7 +183,7 @@ class Node:
             self.server.install()
         if not bootstrap:
             self.server.set_mark("joining")
-        self.publish(replace(self.record, state=choice.BOOTSTRAPPING if bootstrap else choice.JOINING))
+            self.publish(replace(self.record, state=choice.JOINING))
         peers = [] if bootstrap else [f"{name}.{self.service}" for name in state.those(choice.SYNCED)]
         self.server.start(self.record, peers, self.address, donors=choice.donors(state), bootstrap=bootstrap)
         watched = Living(self)
@@ -180,8 +215,8 @@ class Node:
 
     def publish(self, record: choice.Record) -> None:
         """Tell the others about this node; nothing is written where nothing changed."""
-        self.record = record
-        self.map.write({self.name: record.text()})
+        self.record = replace(record, uid=self.uid)
+        self.map.write({self.name: self.record.text()})
 
     def attempt(self, work: Callable[..., Any], *arguments: Any) -> Any:
         """Do what the API server or the database may refuse; it is tried again with the next look."""

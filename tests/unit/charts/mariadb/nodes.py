@@ -49,6 +49,10 @@ class Agreement:
         """Find nothing new after a while."""
         return self.data
 
+    def away(self, _: dict[str, str]) -> frozenset[str]:
+        """Find the pods of all nodes."""
+        return frozenset()
+
     def mark(self, pod: str, **_: bool) -> None:
         """Set no label."""
 

@@ -176,6 +176,38 @@ def test_the_first_that_waits_says_who_forms_the_cluster(
     assert choice.speaks(choice.parse(said, "db-galera"), NODES[1]) is speaks
 
 
+def test_a_node_that_does_not_run_lets_the_next_one_say_who_forms_the_cluster(choice: ModuleType) -> None:
+    state = choice.parse(data(stopped(5), stopped(7), stopped(7)), "db-galera")
+    seen = [choice.speaks(state, name, frozenset(NODES[:1])) for name in NODES[1:]]
+    assert seen == [True, False]
+    assert choice.speaks(state, NODES[0], frozenset(NODES[1:]))
+
+
+@pytest.mark.parametrize(
+    ("records", "standing", "chosen"),
+    [
+        pytest.param((stopped(5), stopped(7), stopped(7)), "", NODES[1], id="it-has-older-data"),
+        pytest.param((stopped(7), stopped(7), stopped(7)), "", NODES[1], id="another-is-as-new"),
+        pytest.param((stopped(7), stopped(7), stopped(7)), NODES[2], NODES[2], id="another-was-chosen"),
+        pytest.param((stopped(7), stopped(8), stopped(7)), NODES[2], NODES[1], id="one-that-was-chosen-is-older"),
+        pytest.param((stopped(7), stopped(7), stopped(7)), NODES[0], "", id="it-was-chosen-and-may-be-about-to-start"),
+        pytest.param((stopped(8), stopped(7), stopped(7)), "", "", id="it-has-the-newest-data"),
+        pytest.param((EMPTY, EMPTY, EMPTY), "", "", id="it-is-to-begin"),
+    ],
+)
+def test_a_node_that_does_not_run_is_not_chosen(
+    choice: ModuleType, records: tuple[dict[str, Any], ...], standing: str, chosen: str
+) -> None:
+    said = data(*records, choice=json.dumps({"pod": standing, "life": f"life-of-{standing}"}))
+    found = choice.choose(choice.parse(said, "db-galera"), away=frozenset(NODES[:1]))
+    if chosen:
+        assert found == choice.Choice(chosen, f"life-of-{chosen}")
+    else:
+        assert not found.blocked
+        assert "db-galera-0, which is to form the cluster and does not run" in found.sentence
+        assert "under the key force" in found.sentence
+
+
 @pytest.mark.parametrize(
     ("records", "donors"),
     [

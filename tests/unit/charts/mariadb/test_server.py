@@ -77,9 +77,7 @@ def test_a_server_that_cannot_read_its_own_tables_does_not_serve(server: ModuleT
 @pytest.mark.parametrize(
     "error",
     [
-        pytest.param(
-            "2013 (HY000): Lost connection to server at 'waiting for initial communication packet'", id="slow"
-        ),
+        pytest.param("2013 (HY000): Lost connection to server at 'waiting for initial packet'", id="slow"),
         pytest.param("1040 (08004): Too many connections", id="no-connection-is-left"),
         pytest.param("1135 (HY000): Can't create a new thread (errno 11)", id="no-thread-is-left"),
     ],
