@@ -20,7 +20,7 @@ from typing import Any
 
 import choice
 from kubernetes import CONFLICT, Pods, StateMap, Unanswered
-from server import Answers, Server, Status, Upgrade, fingerprint
+from server import Answers, Server, Status, Upgrade, describe, fingerprint
 
 LABEL = "openstack.org/galera-active"
 # Seconds from one look at the server to the next; of that, what the API server is asked, and root's password.
@@ -83,7 +83,7 @@ class Node:
                 if move:
                     self.live(bootstrap=move == "bootstrap")
             except (Unanswered, OSError, subprocess.SubprocessError) as error:
-                self.say(f"trying again: {error}")
+                self.say(f"trying again: {describe(error)}")
             self.status = Status()
             self.server.stop(STOPPING)
             if time.monotonic() < began + SOON:
@@ -223,7 +223,7 @@ class Node:
         try:
             return work(*arguments)
         except (Unanswered, OSError, subprocess.SubprocessError) as error:
-            self.say(f"trying again: {error}")
+            self.say(f"trying again: {describe(error)}")
         return None
 
     @property
@@ -326,12 +326,13 @@ class Living:
             state = node.state(node.map.data)
         self.is_active = state.active == node.name
         if self.is_active:
-            if not status.broken:
-                self._keep_root()
             node.pods.mark(node.name, marked=True)
             for name in state.expected:
                 if name != node.name:
                     node.pods.mark(name, marked=False)
+            if not status.broken:
+                # Whatever becomes of it: clients are better served with the former password than not at all.
+                node.attempt(self._keep_root)
             self._miss(status.view)
         else:
             node.pods.mark(node.name, marked=False)

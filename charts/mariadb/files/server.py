@@ -21,6 +21,7 @@ NOBODY = "00000000-0000-0000-0000-000000000000"
 UUID = re.compile("[0-9a-f-]{36}")
 RECOVERED = re.compile(r"Recovered position:\s*([0-9a-f-]{36}):(-?\d+)")
 ERROR = re.compile(r"\[ERROR\]\s*(.*\S)")
+DIGEST = re.compile(r"\*[0-9A-F]{40}")
 SST_AUTHENTICATION = "mysql:"
 # Seconds that the server may take for an answer about itself.
 ANSWER = 5
@@ -150,6 +151,12 @@ def describe_failure(code: int, log: str) -> str:
     ended = f"was killed by signal {-code}" if code < 0 else f"ended with {code}"
     error = ERROR.search(log)
     return f"mariadbd {ended}" + (f": {error[1][:200]}" if error else "")
+
+
+def describe(error: Exception) -> str:
+    """Return what went wrong; of a program that failed, what it said, without any password's digest."""
+    said = error.stderr if isinstance(error, subprocess.CalledProcessError) else ""
+    return DIGEST.sub("*", said.strip()) if isinstance(said, str) and said.strip() else str(error)
 
 
 def digest(password: str) -> str:

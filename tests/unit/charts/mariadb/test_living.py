@@ -148,6 +148,27 @@ def test_root_gets_its_rights_after_a_kill(
     assert ("GRANT ALL" in (tmp_path / "said").read_text()) is kept
 
 
+def test_clients_are_let_in_where_root_cannot_get_its_password(
+    server: ModuleType, tmp_path: Path, node: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # As the client says it, were the server to repeat the statement.
+    error = f"ERROR 1819 (HY000) at line 1: Your password is refused near '{server.digest('before')}'"
+    (tmp_path / "mariadb").write_text(f'#!/bin/sh\ncat >> {tmp_path}/said\necho "{error}" >&2\nexit 1\n')
+    labels: dict[str, bool] = {}
+
+    def mark(pod: str, *, marked: bool) -> None:
+        labels[pod] = marked
+
+    monkeypatch.setattr(node.pods, "mark", mark)
+    living = importlib.import_module("node").Living(node)
+    for _ in range(2):
+        assert not node.attempt(living.look, in_cluster(server, NODES[0]))
+    assert labels[NODES[0]]
+    assert (tmp_path / "said").read_text().count("JSON_VALUE") == 1, "it is not tried each second"
+    assert "ERROR 1819 (HY000) at line 1: Your password is refused" in node.said
+    assert server.digest("before") not in node.said
+
+
 @pytest.mark.parametrize("content", [pytest.param(b"\xff\xfe", id="no-text"), pytest.param(b"\n", id="nothing")])
 def test_a_secret_without_a_password_ends_no_server(
     server: ModuleType, tmp_path: Path, node: Any, content: bytes
