@@ -343,16 +343,24 @@ def claims(state: State, me: str, view: tuple[str, ...]) -> bool:
     All members of a view that has a majority agree on the view, so one of them claims; who only joins does not count,
     nor does who is broken.
     """
-    synced = {*state.those(SYNCED), me}
-    there = tuple(name for name in view if name in synced and not _is_broken(state, name))
-    return state.active not in there and me == successor(state.prefix, there)
+    there = _serving(state, view, {*state.those(SYNCED), me})
+    return state.active not in there and me == _first(state, there)
+
+
+def heir(state: State, me: str, view: tuple[str, ...]) -> str:
+    """Return to which node this one hands the clients before it goes, an empty text where there is none."""
+    return _first(state, _serving(state, view, {*state.those(SYNCED)} - {me}))
+
+
+def _serving(state: State, view: tuple[str, ...], synced: set[str]) -> list[str]:
+    """Return which nodes of a view can serve clients."""
+    return [name for name in view if name in synced and not _is_broken(state, name)]
 
 
 def _is_broken(state: State, name: str) -> bool:
     return name in state.records and bool(state.records[name].broken)
 
 
-def successor(prefix: str, view: tuple[str, ...], *, without: str = "") -> str:
-    """Return the first node of a view, an empty text where there is none."""
-    ours = [name for name in view if name != without and ordinal(name, prefix) is not None]
-    return min(ours, key=lambda name: ordinal(name, prefix), default="")
+def _first(state: State, names: list[str]) -> str:
+    ours = [name for name in names if ordinal(name, state.prefix) is not None]
+    return min(ours, key=lambda name: ordinal(name, state.prefix), default="")

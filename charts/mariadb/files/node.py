@@ -379,10 +379,9 @@ class Living:
     def hand_over(self) -> None:
         """Let clients find another node before this one goes."""
         node = self.node
-        heir = choice.successor(node.prefix, self.view, without=node.name)
         if not self.is_active:
             return
-        if heir:
+        if heir := choice.heir(node.state(node.map.read()), node.name, self.view):
             node.say(f"hands the clients over to {heir}")
             node.map.write({choice.ACTIVE: heir})
             node.pods.mark(heir, marked=True)

@@ -357,9 +357,22 @@ def test_nodes_leave_one_by_one(choice: ModuleType, said: dict[str, str], first:
     assert choice.leaves_first(choice.parse(said, "db-galera"), "db-galera-1") is first
 
 
-def test_clients_are_handed_to_another(choice: ModuleType) -> None:
-    assert choice.successor("db-galera", NODES, without="db-galera-0") == "db-galera-1"
-    assert choice.successor("db-galera", NODES[:1], without="db-galera-0") == ""
+@pytest.mark.parametrize(
+    ("others", "view", "heir"),
+    [
+        pytest.param((SERVES, SERVES), NODES, NODES[1], id="the-first-of-the-others"),
+        pytest.param(({"state": "Joining"}, SERVES), NODES, NODES[2], id="one-is-being-filled"),
+        pytest.param(({**SERVES, "broken": "x"}, SERVES), NODES, NODES[2], id="one-is-broken"),
+        pytest.param(({"state": "Leaving"}, SERVES), NODES, NODES[2], id="one-leaves-too"),
+        pytest.param((SERVES, SERVES), (NODES[0], NODES[2]), NODES[2], id="one-is-lost"),
+        pytest.param(({"state": "Joining"}, None), NODES, "", id="nobody-can-serve"),
+        pytest.param((SERVES, SERVES), NODES[:1], "", id="it-is-alone"),
+    ],
+)
+def test_clients_are_handed_to_another(
+    choice: ModuleType, others: tuple[dict[str, Any] | None, ...], view: tuple[str, ...], heir: str
+) -> None:
+    assert choice.heir(choice.parse(data(SERVES, *others), "db-galera"), NODES[0], view) == heir
 
 
 def test_a_record_survives_the_config_map(choice: ModuleType) -> None:

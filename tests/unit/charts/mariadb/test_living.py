@@ -169,6 +169,17 @@ def test_clients_are_let_in_where_root_cannot_get_its_password(
     assert server.digest("before") not in node.said
 
 
+@pytest.mark.parametrize("leaves", ["Joining", "Synced"])
+def test_clients_are_not_handed_to_a_node_that_is_being_filled(
+    choice: ModuleType, server: ModuleType, node: Any, leaves: str
+) -> None:
+    living = importlib.import_module("node").Living(node)
+    living.is_active, living.view = True, NODES
+    node.map.data = data({"state": "Synced"}, {"state": leaves}, {"state": "Synced"}, active=NODES[0])
+    living.hand_over()
+    assert node.map.data["active"] == (NODES[2] if leaves == "Joining" else NODES[1])
+
+
 @pytest.mark.parametrize("content", [pytest.param(b"\xff\xfe", id="no-text"), pytest.param(b"\n", id="nothing")])
 def test_a_secret_without_a_password_ends_no_server(
     server: ModuleType, tmp_path: Path, node: Any, content: bytes
