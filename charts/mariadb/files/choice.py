@@ -155,25 +155,36 @@ def choose(state: State, *, unheard: bool = False, away: frozenset[str] = frozen
     """
     if state.force in state.those(STOPPED):
         return _forced(state, state.records[state.force], unheard=unheard)
-    expected = [state.records.get(name) for name in state.expected]
     if there := state.those(SYNCED):
         sentence = f"The cluster is there, as {_listed(there)} said last; if a node is gone for good"
         return Trouble(f"{sentence}, {_force(state)}", blocked=False)
-    missing = [
-        name for name, record in zip(state.expected, expected, strict=True) if record is None or record.state != STOPPED
-    ]
+    stopped, never = state.those(STOPPED), _never_there(state)
+    missing = [name for name in state.expected if name not in stopped and name not in never]
     if missing:
-        sentence = f"Waits for {_listed(missing)} to say where its data ends"
-        sentence = f"{sentence}; all nodes must be there when none is left in the cluster. If a node is gone for good"
-        return Trouble(f"{sentence}, {_force(state)}", blocked=False)
-    return _present(state, _newest(state, expected), away)
+        return _missing(state, missing)
+    return _present(state, _newest(state, [state.records[name] for name in stopped]), away)
+
+
+def _missing(state: State, names: list[str]) -> Trouble:
+    sentence = f"Waits for {_listed(names)} to say where its data ends"
+    sentence = f"{sentence}; all nodes must be there when none is left in the cluster. If a node is gone for good"
+    return Trouble(f"{sentence}, {_force(state)}", blocked=False)
+
+
+def _never_there(state: State) -> list[str]:
+    """Return the nodes that said nothing since there is a cluster: each speaks before it starts a server.
+
+    What a node that was there once may have, nobody can know without it: it can come back to the cluster, and serve
+    clients there, while the API server is away.
+    """
+    return [name for name in state.expected if state.formed and name not in state.records]
 
 
 def _present(state: State, best: Choice | Trouble, away: frozenset[str]) -> Choice | Trouble:
     """Return the Choice of a node that runs and whose data is as new as that of the best, or the Trouble."""
     if isinstance(best, Trouble):
         return best
-    equals = [name for name in state.expected if _is_equal(state.records[name], state.records[best.pod])]
+    equals = [name for name in state.those(STOPPED) if _is_equal(state.records[name], state.records[best.pod])]
     if (standing := _standing(state)) in equals:
         # It may be about to form the cluster, whatever is known of its pod.
         equals, best = [standing], Choice(standing, state.records[standing].life)
@@ -257,6 +268,9 @@ def _unknown(state: State, records: list[Record]) -> Choice | Trouble:
 
 def _outside(state: State, best: Record) -> Trouble | None:
     """Return the Trouble with nodes that were in the cluster and whose data is not here to compare."""
+    if unknown := [name for name in best.members if name in _never_there(state)]:
+        # Somebody took away what they said.
+        return _missing(state, unknown)
     lost = [
         name
         for name in best.members
@@ -322,10 +336,15 @@ def donors(state: State) -> str:
     return f"{','.join(others)}," if others else ""
 
 
-def gives_up(state: State, me: str) -> bool:
-    """Return whether a node without a majority stops: all others wait for its position, or its data is to be used."""
+def gives_up(state: State, me: str, *, answered: bool) -> bool:
+    """Return whether a node without a majority stops: all others wait for its position, or its data is to be used.
+
+    Where there are no others it stops to form the cluster anew, unless it only is too busy to answer (not `answered`).
+    """
+    never = {*_never_there(state)} - {*state.records[me].members}
+    others = [name for name in state.expected if name != me and name not in never]
     stopped = state.those(STOPPED)
-    return state.force == me or all(name in stopped for name in state.expected if name != me)
+    return state.force == me or (all(name in stopped for name in others) if others else answered)
 
 
 def leaves_first(state: State, me: str) -> bool:

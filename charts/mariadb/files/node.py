@@ -371,10 +371,9 @@ class Living:
             return False
         node.map.read()
         node.publish(replace(node.record, state=choice.DISCONNECTED))
-        if not status.answered and len(node.state(node.map.data).expected) == 1:
-            # It only is too busy, and nobody waits for it: a stop would make its clients wait for longer.
-            return False
-        return now > self.lonely_since + LONELY and choice.gives_up(node.state(node.map.data), node.name)
+        # Where it only is too busy, and nobody waits for it, a stop would make its clients wait for longer.
+        state = node.state(node.map.data)
+        return now > self.lonely_since + LONELY and choice.gives_up(state, node.name, answered=status.answered)
 
     def hand_over(self) -> None:
         """Let clients find another node before this one goes."""

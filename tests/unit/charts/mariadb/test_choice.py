@@ -36,6 +36,16 @@ from tests.unit.charts.mariadb.nodes import EMPTY, HALF, NODES, OTHER, SERVES, U
             data(stopped(5), stopped(None), stopped(6), force="db-galera-0"), "db-galera-0", id="a-person-decides"
         ),
         pytest.param(
+            data(stopped(5, members=NODES[:2]), stopped(6, members=NODES[:2]), None, formed=NODES[0]),
+            "db-galera-1",
+            id="a-node-that-never-was-there-is-not-needed",
+        ),
+        pytest.param(
+            data(stopped(5, members=NODES[:1]), None, None, formed=NODES[0]),
+            "db-galera-0",
+            id="neither-are-two-of-them",
+        ),
+        pytest.param(
             data(stopped(None, members=NODES[:1]), replicas=1), "db-galera-0", id="who-was-alone-has-nobody-to-compare"
         ),
     ],
@@ -49,6 +59,33 @@ def test_who_forms_the_cluster(choice: ModuleType, said: dict[str, str], chosen:
     ("said", "blocked", "words"),
     [
         pytest.param(data(stopped(5), None, stopped(5)), False, "Waits for db-galera-1", id="a-node-is-missing"),
+        pytest.param(
+            data(stopped(5), None, stopped(5), formed=NODES[0]),
+            False,
+            "Waits for db-galera-1",
+            id="a-node-that-was-in-the-cluster-has-no-record",
+        ),
+        pytest.param(
+            data(stopped(5, members=NODES[:2]), stopped(5, members=NODES[:2]), None),
+            False,
+            "Waits for db-galera-2",
+            id="there-was-no-cluster-since-there-are-records",
+        ),
+        pytest.param(
+            data(
+                stopped(5, members=NODES[:2]), stopped(5, members=NODES[:2]), {"state": "Disconnected"}, formed=NODES[0]
+            ),
+            False,
+            "Waits for db-galera-2",
+            id="one-that-was-there-may-have-come-back-to-the-cluster",
+        ),
+        pytest.param(
+            data(stopped(5, members=NODES[:2]), {"state": "Recovering"}, None, formed=NODES[0]),
+            False,
+            "Waits for db-galera-1 to",
+            id="only-one-of-them-never-was-there",
+        ),
+        pytest.param(data(EMPTY, None, None, formed=NODES[0]), True, "There was a cluster", id="the-only-volume-lost"),
         pytest.param(
             data(stopped(5), {"state": "Recovering"}, stopped(5)), False, "Waits for db-galera-1", id="one-still-looks"
         ),
@@ -296,12 +333,22 @@ def test_what_node_1_does(choice: ModuleType, said: dict[str, str], move: str) -
         pytest.param(data(stopped(5), {"state": "Disconnected"}, {"state": "Synced"}), False, id="it-can-come-back"),
         pytest.param(data(stopped(5), {"state": "Disconnected"}, None), False, id="one-is-not-there-yet"),
         pytest.param(
+            data(stopped(5), {"state": "Disconnected", "members": NODES[:2]}, None, formed=NODES[0]),
+            True,
+            id="one-never-was-there",
+        ),
+        pytest.param(
+            data(stopped(5), {"state": "Disconnected", "members": NODES}, None, formed=NODES[0]),
+            False,
+            id="one-was-there-and-has-no-record",
+        ),
+        pytest.param(
             data(None, {"state": "Disconnected"}, stopped(5), force="db-galera-1"), True, id="a-person-wants-its-data"
         ),
     ],
 )
 def test_a_node_without_a_majority_gives_up(choice: ModuleType, said: dict[str, str], gives_up: bool) -> None:
-    assert choice.gives_up(choice.parse(said, "db-galera"), "db-galera-1") is gives_up
+    assert choice.gives_up(choice.parse(said, "db-galera"), "db-galera-1", answered=False) is gives_up
 
 
 @pytest.mark.parametrize(

@@ -89,13 +89,16 @@ def test_what_is_forced_is_heeded_once_nobody_took_it_away(
         pytest.param(False, 1, False, id="the-only-one-is-too-busy-to-answer"),
         pytest.param(True, 1, True, id="the-only-one-that-is-left-has-no-majority"),
         pytest.param(False, 3, True, id="all-others-wait-for-it"),
+        pytest.param(False, 0, False, id="it-is-too-busy-and-the-others-never-were-there"),
+        pytest.param(True, 0, True, id="it-has-no-majority-and-the-others-never-were-there"),
     ],
 )
 def test_a_busy_server_is_stopped_only_for_others(
     choice: ModuleType, server: ModuleType, node: Any, answered: bool, replicas: int, stops: bool
 ) -> None:
     module = importlib.import_module("node")
-    node.map.data = data({"state": "Synced"}, stopped(5), stopped(5), replicas=replicas)
+    others = (stopped(5), stopped(5)) if replicas else (None, None)
+    node.map.data = data({"state": "Synced"}, *others, replicas=replicas or 3, formed=NODES[0])
     node.record = choice.Record(NODES[0], "life", choice.SYNCED)
     living = module.Living(node)
     status = server.Status(answered=answered)
