@@ -185,8 +185,8 @@ def _present(state: State, best: Choice | Trouble, away: frozenset[str]) -> Choi
     if isinstance(best, Trouble):
         return best
     equals = [name for name in state.those(STOPPED) if _is_equal(state.records[name], state.records[best.pod])]
-    if (standing := _standing(state)) in equals:
-        # It may be about to form the cluster, whatever is known of its pod.
+    if (standing := _standing(state)) in equals and not (standing in away and state.records[standing].uid):
+        # It may be about to form the cluster, and a program of before that tells no uid would not see another choice.
         equals, best = [standing], Choice(standing, state.records[standing].life)
     here = [name for name in (best.pod, *equals) if name not in away]
     if here:

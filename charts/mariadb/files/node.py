@@ -118,8 +118,10 @@ class Node:
             # It may have been read anew.
             state = self.state(self.map.data)
             self.heed(state.force)
-            away = self.away(state)
-            if choice.speaks(state, self.name, away) or time.monotonic() > since + SILENT:
+            # Where nobody can say it, none is away: what was found out about this node's data still holds.
+            away = self.attempt(self.away, state) or frozenset()
+            silent = time.monotonic() > since + SILENT and self.name in state.expected
+            if silent or choice.speaks(state, self.name, away):
                 self.choose(state, away)
             if self.state(self.map.data) == state:
                 self.map.changed()

@@ -228,6 +228,9 @@ def test_a_node_that_does_not_run_lets_the_next_one_say_who_forms_the_cluster(ch
         pytest.param((stopped(7), stopped(7), stopped(7)), NODES[2], NODES[2], id="another-was-chosen"),
         pytest.param((stopped(7), stopped(8), stopped(7)), NODES[2], NODES[1], id="one-that-was-chosen-is-older"),
         pytest.param((stopped(7), stopped(7), stopped(7)), NODES[0], "", id="it-was-chosen-and-may-be-about-to-start"),
+        pytest.param(
+            (stopped(7, uid="1"), stopped(7), stopped(7)), NODES[0], NODES[1], id="it-was-chosen-and-would-see-another"
+        ),
         pytest.param((stopped(8), stopped(7), stopped(7)), "", "", id="it-has-the-newest-data"),
         pytest.param((EMPTY, EMPTY, EMPTY), "", "", id="it-is-to-begin"),
     ],

@@ -40,6 +40,23 @@ def test_a_node_that_failed_to_look_where_its_data_ends_looks_again(
     assert positions == [42]
 
 
+def test_a_node_waits_on_while_nobody_says_which_pods_run(node: Any) -> None:
+    error = importlib.import_module("kubernetes").Unanswered
+    node.map.data = data(stopped(7), stopped(7), None)
+    asked = []
+
+    def away(_: Any) -> frozenset[str]:
+        asked.append(dict(node.map.data))
+        if len(asked) > 2:
+            node.stopping.set()
+        raise error("too many requests", 429)
+
+    node.away = away
+    node.map.changed = node.map.read
+    assert node.agree() == ""
+    assert len(asked) == 3
+
+
 def chosen(name: str) -> str:
     return json.dumps({"pod": name, "life": f"life-of-{name}"})
 
