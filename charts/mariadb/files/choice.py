@@ -1,7 +1,8 @@
-"""Who forms the cluster, who joins it, and which node the clients talk to. Pure: everything is read from one ConfigMap.
+"""Who forms the cluster, who joins it, and which node the clients talk to.
 
-Each node publishes a record of itself. The first that waits chooses who forms the cluster, and only when no node is in
-it and the position of every node is known; a position that nobody can know blocks, because a guess could lose data.
+Pure: everything is read from one ConfigMap, except which pods run (`away` are those that do not). Each node publishes a
+record of itself. The first that waits chooses who forms the cluster, and only when no node is in it and the position of
+every node is known; a position that nobody can know blocks, because a guess could lose data.
 """
 
 import json
@@ -27,10 +28,11 @@ WAITING, BLOCKED = "waiting", "blocked"
 class Record:
     """What a node says of itself.
 
-    `life` is another word each time that it starts over. `seqno` is the last transaction in its data, None where that
-    is unknown. `empty`: it never had data. `interrupted`: it was being filled from another node. `safe`: it left last.
-    `members` are the nodes that it last saw in the cluster. `broken` is why its own tables cannot be read. `root` tells
-    which password root has, without saying it; only the node that clients use knows.
+    `life` is another word each time that it starts over; `uid` is that of its pod. `seqno` is the last transaction in
+    its data, None where that is unknown. `failed` is why it could not look for it, which it will do again. `empty`: it
+    never had data. `interrupted`: it was being filled from another node. `safe`: it left last. `members` are the nodes
+    that it last saw in the cluster. `broken` is why its own tables cannot be read. `root` tells which password root
+    has, without saying it; only the node that clients use knows.
     """
 
     pod: str
@@ -43,7 +45,9 @@ class Record:
     safe: bool = False
     members: tuple[str, ...] = ()
     broken: str = ""
+    failed: str = ""
     root: str = ""
+    uid: str = ""
 
     def text(self) -> str:
         """Return the record as it stands in the ConfigMap."""
@@ -133,35 +137,76 @@ def ordinal(pod: str, prefix: str) -> int | None:
     return int(tail) if head == prefix and tail.isdecimal() else None
 
 
-def speaks(state: State, me: str) -> bool:
-    """Return whether this node says who forms the cluster: the first of those that wait for it.
+def speaks(state: State, me: str, away: frozenset[str] = frozenset()) -> bool:
+    """Return whether this node says who forms the cluster: the first of those that wait for it and run.
 
     Node 0 may be on a machine that is gone, and then somebody else has to heed `force`. Two that think so at once do no
     harm: they say the same, and the second one is refused, since it has not read what the first one said.
     """
-    return state.those(STOPPED)[:1] == [me]
+    return [name for name in state.those(STOPPED) if name == me or name not in away][:1] == [me]
 
 
-def choose(state: State, *, unheard: bool = False) -> Choice | Trouble:
+def choose(state: State, *, unheard: bool = False, away: frozenset[str] = frozenset()) -> Choice | Trouble:
     """Return the Choice of who forms the cluster, or the Trouble that there is with it.
 
     `unheard`: `force` has stood there for so long that nobody lives who is in a cluster or forms one; it would have
-    taken `force` away. What such a node said last stays in the ConfigMap when its machine is gone.
+    taken `force` away. What such a node said last stays in the ConfigMap when its machine is gone. So does what one
+    said that is `away`; if it had stopped, that is where its data ends, because it says so before it starts again.
     """
     if state.force in state.those(STOPPED):
         return _forced(state, state.records[state.force], unheard=unheard)
-    expected = [state.records.get(name) for name in state.expected]
     if there := state.those(SYNCED):
         sentence = f"The cluster is there, as {_listed(there)} said last; if a node is gone for good"
         return Trouble(f"{sentence}, {_force(state)}", blocked=False)
-    missing = [
-        name for name, record in zip(state.expected, expected, strict=True) if record is None or record.state != STOPPED
-    ]
+    stopped, never = state.those(STOPPED), _never_there(state)
+    missing = [name for name in state.expected if name not in stopped and name not in never]
     if missing:
-        sentence = f"Waits for {_listed(missing)} to say where its data ends"
-        sentence = f"{sentence}; all nodes must be there when none is left in the cluster. If a node is gone for good"
-        return Trouble(f"{sentence}, {_force(state)}", blocked=False)
-    return _newest(state, expected)
+        return _missing(state, missing)
+    return _present(state, _newest(state, [state.records[name] for name in stopped]), away)
+
+
+def _missing(state: State, names: list[str]) -> Trouble:
+    sentence = f"Waits for {_listed(names)} to say where its data ends"
+    sentence = f"{sentence}; all nodes must be there when none is left in the cluster. If a node is gone for good"
+    return Trouble(f"{sentence}, {_force(state)}", blocked=False)
+
+
+def _never_there(state: State) -> list[str]:
+    """Return the nodes that said nothing since there is a cluster: each speaks before it starts a server.
+
+    What a node that was there once may have, nobody can know without it: it can come back to the cluster, and serve
+    clients there, while the API server is away.
+    """
+    return [name for name in state.expected if state.formed and name not in state.records]
+
+
+def _present(state: State, best: Choice | Trouble, away: frozenset[str]) -> Choice | Trouble:
+    """Return the Choice of a node that runs and whose data is as new as that of the best, or the Trouble."""
+    if isinstance(best, Trouble):
+        return best
+    equals = [name for name in state.those(STOPPED) if _is_equal(state.records[name], state.records[best.pod])]
+    if (standing := _standing(state)) in equals and not (standing in away and state.records[standing].uid):
+        # It may be about to form the cluster, and a program of before that tells no uid would not see another choice.
+        equals, best = [standing], Choice(standing, state.records[standing].life)
+    here = [name for name in (best.pod, *equals) if name not in away]
+    if here:
+        return Choice(here[0], state.records[here[0]].life)
+    sentence = f"Waits for {best.pod}, which is to form the cluster and does not run; if it is gone for good"
+    return Trouble(f"{sentence}, {_force(state)}", blocked=False)
+
+
+def _standing(state: State) -> str:
+    """Return the node that was chosen in the life that it has, an empty text where there is none."""
+    if state.choice is None or state.choice.pod not in state.those(STOPPED):
+        return ""
+    return state.choice.pod if state.choice.life == state.records[state.choice.pod].life else ""
+
+
+def _is_equal(record: Record, best: Record) -> bool:
+    """Return whether the data of two nodes ends at the same transaction."""
+    if record.empty or record.interrupted or record.seqno is None:
+        return record == best
+    return (record.uuid, record.seqno) == (best.uuid, best.seqno)
 
 
 def _forced(state: State, record: Record, *, unheard: bool) -> Choice | Trouble:
@@ -190,9 +235,8 @@ def _with_data(state: State) -> list[str]:
 
 def _newest(state: State, expected: list[Record]) -> Choice | Trouble:
     counted = [record for record in expected if not record.empty and not record.interrupted]
-    unknown = [record.pod for record in counted if record.seqno is None]
-    if unknown:
-        return Trouble(f"Nobody knows where the data of {_listed(unknown)} ends; {_way_out(state)}")
+    if unknown := [record for record in counted if record.seqno is None]:
+        return _unknown(state, unknown)
     if not counted:
         if outside := _with_data(state):
             return Trouble(
@@ -210,8 +254,23 @@ def _newest(state: State, expected: list[Record]) -> Choice | Trouble:
     return _outside(state, best) or Choice(best.pod, best.life)
 
 
+def _unknown(state: State, records: list[Record]) -> Choice | Trouble:
+    """Return what is to be done with nodes of which nobody knows where their data ends."""
+    if all(record.failed for record in records):
+        why = "; ".join(f"{record.pod} looks again where its data ends, because {record.failed}" for record in records)
+        return Trouble(f"{why}. If that does not help, {_force(state)}", blocked=False)
+    unknown = [record.pod for record in records if not record.failed]
+    if state.expected == records[0].members == (records[0].pod,) and _with_data(state) == unknown:
+        # It was alone, and nobody else has data: there is nothing to compare with.
+        return Choice(records[0].pod, records[0].life)
+    return Trouble(f"Nobody knows where the data of {_listed(unknown)} ends; {_way_out(state)}")
+
+
 def _outside(state: State, best: Record) -> Trouble | None:
     """Return the Trouble with nodes that were in the cluster and whose data is not here to compare."""
+    if unknown := [name for name in best.members if name in _never_there(state)]:
+        # Somebody took away what they said.
+        return _missing(state, unknown)
     lost = [
         name
         for name in best.members
@@ -277,10 +336,15 @@ def donors(state: State) -> str:
     return f"{','.join(others)}," if others else ""
 
 
-def gives_up(state: State, me: str) -> bool:
-    """Return whether a node without a majority stops: all others wait for its position, or its data is to be used."""
+def gives_up(state: State, me: str, *, answered: bool) -> bool:
+    """Return whether a node without a majority stops: all others wait for its position, or its data is to be used.
+
+    Where there are no others it stops to form the cluster anew, unless it only is too busy to answer (not `answered`).
+    """
+    never = {*_never_there(state)} - {*state.records[me].members}
+    others = [name for name in state.expected if name != me and name not in never]
     stopped = state.those(STOPPED)
-    return state.force == me or all(name in stopped for name in state.expected if name != me)
+    return state.force == me or (all(name in stopped for name in others) if others else answered)
 
 
 def leaves_first(state: State, me: str) -> bool:
@@ -298,16 +362,24 @@ def claims(state: State, me: str, view: tuple[str, ...]) -> bool:
     All members of a view that has a majority agree on the view, so one of them claims; who only joins does not count,
     nor does who is broken.
     """
-    synced = {*state.those(SYNCED), me}
-    there = tuple(name for name in view if name in synced and not _is_broken(state, name))
-    return state.active not in there and me == successor(state.prefix, there)
+    there = _serving(state, view, {*state.those(SYNCED), me})
+    return state.active not in there and me == _first(state, there)
+
+
+def heir(state: State, me: str, view: tuple[str, ...]) -> str:
+    """Return to which node this one hands the clients before it goes, an empty text where there is none."""
+    return _first(state, _serving(state, view, {*state.those(SYNCED)} - {me}))
+
+
+def _serving(state: State, view: tuple[str, ...], synced: set[str]) -> list[str]:
+    """Return which nodes of a view can serve clients."""
+    return [name for name in view if name in synced and not _is_broken(state, name)]
 
 
 def _is_broken(state: State, name: str) -> bool:
     return name in state.records and bool(state.records[name].broken)
 
 
-def successor(prefix: str, view: tuple[str, ...], *, without: str = "") -> str:
-    """Return the first node of a view, an empty text where there is none."""
-    ours = [name for name in view if name != without and ordinal(name, prefix) is not None]
-    return min(ours, key=lambda name: ordinal(name, prefix), default="")
+def _first(state: State, names: list[str]) -> str:
+    ours = [name for name in names if ordinal(name, state.prefix) is not None]
+    return min(ours, key=lambda name: ordinal(name, state.prefix), default="")

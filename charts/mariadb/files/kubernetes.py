@@ -1,10 +1,10 @@
-"""What a node asks of the API server: the ConfigMap of the cluster's state, and labels of the nodes' pods."""
+"""What a node asks of the API server: the ConfigMap of the cluster's state, and the nodes' pods."""
 
 import http.client
 import json
 import os
 import ssl
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,8 @@ Json = dict[str, Any]
 ACCOUNT = Path(os.environ.get("SERVICE_ACCOUNT", "/var/run/secrets/kubernetes.io/serviceaccount"))
 TIMEOUT = 10
 WATCH_SECONDS = 5
+# The code of a refused write: somebody changed the ConfigMap since it was read.
+CONFLICT = http.client.CONFLICT
 
 
 class Unanswered(Exception):
@@ -87,24 +89,43 @@ class StateMap:
 
 
 class Pods:
-    """The labels of the nodes' pods."""
+    """The nodes' pods: whether they run, and their labels."""
 
     def __init__(self, label: str) -> None:
         self.label = label
         self._collection = f"/api/v1/namespaces/{_read('namespace')}/pods"
 
-    def has(self, pod: str) -> bool:
-        """Return whether a pod has the label; one that is not there has not."""
+    def _read(self, pod: str) -> Json:
+        """Return a pod, nothing for one that is not there."""
         try:
-            labels = call("GET", f"{self._collection}/{pod}")["metadata"].get("labels", {})
+            return call("GET", f"{self._collection}/{pod}")
         except Unanswered as error:
             if error.code == http.client.NOT_FOUND:
-                return False
+                return {}
             raise
-        return self.label in labels
+
+    def away(self, pods: Mapping[str, str]) -> frozenset[str]:
+        """Return which of these do not run any more. The value is the uid of the pod that ran, if that is known."""
+        return frozenset(pod for pod, uid in pods.items() if not _runs(self._read(pod), uid))
+
+    def has(self, pod: str) -> bool:
+        """Return whether a pod has the label; one that is not there has not."""
+        return self.label in self._read(pod).get("metadata", {}).get("labels", {})
 
     def mark(self, pod: str, *, marked: bool) -> None:
         """Set or remove the label where it is not so already."""
         if self.has(pod) != marked:
             body = {"metadata": {"labels": {self.label: "true" if marked else None}}}
             call("PATCH", f"{self._collection}/{pod}", body)
+
+
+def _runs(pod: Json, uid: str) -> bool:
+    """Return whether a pod is the one that ran, and is not being deleted."""
+    metadata = pod.get("metadata", {})
+    if "deletionTimestamp" in metadata:
+        return False
+    if uid:
+        return bool(metadata.get("uid") == uid)
+    # Programs of before do not tell their pod's uid.
+    containers = pod.get("status", {}).get("containerStatuses", ())
+    return any("running" in container.get("state", {}) for container in containers)

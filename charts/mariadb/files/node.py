@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 import choice
-from kubernetes import Pods, StateMap, Unanswered
-from server import Answers, Server, Status, Upgrade, fingerprint
+from kubernetes import CONFLICT, Pods, StateMap, Unanswered
+from server import Answers, Server, Status, Upgrade, describe, fingerprint
 
 LABEL = "openstack.org/galera-active"
 # Seconds from one look at the server to the next; of that, what the API server is asked, and root's password.
@@ -37,6 +37,11 @@ SYNCED = 4
 AGAIN = 300.0
 # The pause after a server that ended soon after its start; another one would, too.
 PAUSE, SOON = 2.0, 10.0
+# After how long a node speaks in place of one that should, and says nothing. Its machine may be gone, which takes
+# minutes to be known.
+SILENT = 30.0
+# The pause before mariadbd looks once more where the data ends: it may have had no memory, or a full disk.
+LOOK_AGAIN = 30.0
 
 
 class Node:
@@ -45,6 +50,8 @@ class Node:
     def __init__(self, environment: Mapping[str, str]) -> None:
         self.name = environment["POD_NAME"]
         self.prefix = self.name.rpartition("-")[0]
+        # A pod of before has none, and may start with the programs of now.
+        self.uid = environment.get("POD_UID", "")
         self.service = environment["SERVICE"]
         self.address = environment["POD_IP"]
         self.password_file = Path(environment["ROOT_PASSWORD_FILE"])
@@ -76,7 +83,7 @@ class Node:
                 if move:
                     self.live(bootstrap=move == "bootstrap")
             except (Unanswered, OSError, subprocess.SubprocessError) as error:
-                self.say(f"trying again: {error}")
+                self.say(f"trying again: {describe(error)}")
             self.status = Status()
             self.server.stop(STOPPING)
             if time.monotonic() < began + SOON:
@@ -96,29 +103,67 @@ class Node:
         self.publish(self.server.record(life, self.say))
 
     def agree(self) -> str:
-        """Wait until this node may form the cluster or join it; the first that waits chooses meanwhile."""
+        """Wait until this node may form the cluster or join it; the first that waits chooses meanwhile.
+
+        Nothing is returned where this node first has to look again where its data ends.
+        """
         state = self.state(self.map.data)
+        began = since = time.monotonic()
         while not self.stopping.is_set():
-            move = choice.move(state, self.name)
+            move = self.decide(state)
             if move != "wait":
                 return move
+            if self.record.failed and time.monotonic() > began + LOOK_AGAIN:
+                return ""
+            # It may have been read anew.
+            state = self.state(self.map.data)
             self.heed(state.force)
-            if choice.speaks(state, self.name):
-                self.choose(state)
+            # Where nobody can say it, none is away: what was found out about this node's data still holds.
+            away = self.attempt(self.away, state) or frozenset()
+            silent = time.monotonic() > since + SILENT and self.name in state.expected
+            if silent or choice.speaks(state, self.name, away):
+                self.choose(state, away)
             if self.state(self.map.data) == state:
                 self.map.changed()
+            if self.state(self.map.data) != state:
+                since = time.monotonic()
             state = self.state(self.map.data)
             self.say(state.trouble or "waits until the cluster is formed")
         return ""
+
+    def decide(self, state: choice.State) -> str:
+        """Return what to do now. Who is to form the cluster says so first, and may not where anything has changed.
+
+        Somebody else may have been chosen meanwhile, and there would be two clusters.
+        """
+        move = choice.move(state, self.name)
+        while move == "bootstrap":
+            record = replace(self.record, state=choice.BOOTSTRAPPING)
+            try:
+                self.map.write({self.name: record.text()}, checked=True)
+            except Unanswered as error:
+                if error.code != CONFLICT:
+                    raise
+                self.map.read()
+                move = choice.move(self.state(self.map.data), self.name)
+            else:
+                self.record = record
+                break
+        return move
+
+    def away(self, state: choice.State) -> frozenset[str]:
+        """Return the nodes that wait, as they said last, and whose pods do not run any more."""
+        waiting = [name for name in state.those(choice.STOPPED) if name != self.name]
+        return self.pods.away({name: state.records[name].uid for name in waiting})
 
     def heed(self, force: str) -> None:
         """Remember since when a person forces a node."""
         if force != self.force:
             self.force, self.force_since = force, time.monotonic()
 
-    def choose(self, state: choice.State) -> None:
+    def choose(self, state: choice.State, away: frozenset[str] = frozenset()) -> None:
         """Say who forms the cluster, or why nobody does."""
-        chosen = choice.choose(state, unheard=time.monotonic() > self.force_since + UNHEARD)
+        chosen = choice.choose(state, unheard=time.monotonic() > self.force_since + UNHEARD, away=away)
         told = {choice.WAITING: None, choice.BLOCKED: None}
         if isinstance(chosen, choice.Choice):
             self.say(f"{chosen.pod} forms the cluster")
@@ -140,7 +185,7 @@ class Node:
             self.server.install()
         if not bootstrap:
             self.server.set_mark("joining")
-        self.publish(replace(self.record, state=choice.BOOTSTRAPPING if bootstrap else choice.JOINING))
+            self.publish(replace(self.record, state=choice.JOINING))
         peers = [] if bootstrap else [f"{name}.{self.service}" for name in state.those(choice.SYNCED)]
         self.server.start(self.record, peers, self.address, donors=choice.donors(state), bootstrap=bootstrap)
         watched = Living(self)
@@ -172,15 +217,15 @@ class Node:
 
     def publish(self, record: choice.Record) -> None:
         """Tell the others about this node; nothing is written where nothing changed."""
-        self.record = record
-        self.map.write({self.name: record.text()})
+        self.record = replace(record, uid=self.uid)
+        self.map.write({self.name: self.record.text()})
 
     def attempt(self, work: Callable[..., Any], *arguments: Any) -> Any:
         """Do what the API server or the database may refuse; it is tried again with the next look."""
         try:
             return work(*arguments)
         except (Unanswered, OSError, subprocess.SubprocessError) as error:
-            self.say(f"trying again: {error}")
+            self.say(f"trying again: {describe(error)}")
         return None
 
     @property
@@ -283,12 +328,13 @@ class Living:
             state = node.state(node.map.data)
         self.is_active = state.active == node.name
         if self.is_active:
-            if not status.broken:
-                self._keep_root()
             node.pods.mark(node.name, marked=True)
             for name in state.expected:
                 if name != node.name:
                     node.pods.mark(name, marked=False)
+            if not status.broken:
+                # Whatever becomes of it: clients are better served with the former password than not at all.
+                node.attempt(self._keep_root)
             self._miss(status.view)
         else:
             node.pods.mark(node.name, marked=False)
@@ -327,18 +373,16 @@ class Living:
             return False
         node.map.read()
         node.publish(replace(node.record, state=choice.DISCONNECTED))
-        if not status.answered and len(node.state(node.map.data).expected) == 1:
-            # It only is too busy, and nobody waits for it: a stop would make its clients wait for longer.
-            return False
-        return now > self.lonely_since + LONELY and choice.gives_up(node.state(node.map.data), node.name)
+        # Where it only is too busy, and nobody waits for it, a stop would make its clients wait for longer.
+        state = node.state(node.map.data)
+        return now > self.lonely_since + LONELY and choice.gives_up(state, node.name, answered=status.answered)
 
     def hand_over(self) -> None:
         """Let clients find another node before this one goes."""
         node = self.node
-        heir = choice.successor(node.prefix, self.view, without=node.name)
         if not self.is_active:
             return
-        if heir:
+        if heir := choice.heir(node.state(node.map.read()), node.name, self.view):
             node.say(f"hands the clients over to {heir}")
             node.map.write({choice.ACTIVE: heir})
             node.pods.mark(heir, marked=True)

@@ -12,7 +12,7 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import choice
@@ -20,6 +20,8 @@ import choice
 NOBODY = "00000000-0000-0000-0000-000000000000"
 UUID = re.compile("[0-9a-f-]{36}")
 RECOVERED = re.compile(r"Recovered position:\s*([0-9a-f-]{36}):(-?\d+)")
+ERROR = re.compile(r"\[ERROR\]\s*(.*\S)")
+DIGEST = re.compile(r"\*[0-9A-F]{40}")
 SST_AUTHENTICATION = "mysql:"
 # Seconds that the server may take for an answer about itself.
 ANSWER = 5
@@ -45,8 +47,9 @@ TABLES = " UNION ALL ".join(f"(SELECT 1 FROM mysql.{table} LIMIT 1)" for table i
 # waits for the other nodes.
 CODES = "126|127|130|134|144|145|176|1016|1017|1030|1033|1034|1035|1049|1146|1194|1195|1286|1932"
 UNREADABLE = re.compile(rf"ERROR (?:{CODES}) \(\w+\)(?: at line \d+)?: (.*)")
-# What the client says of a server that it could not ask, or that did not answer.
-UNANSWERED = re.compile(r"(?m)^ERROR 2\d{3} ")
+# What a server says that knows it cannot serve. Nothing else but the status is an answer about the cluster: not that
+# there are too many connections (1040) or threads (1135), and not what the client says of a server that is silent.
+UNPREPARED = re.compile(r"(?m)^ERROR 1047 ")
 # Seconds for which a server that runs may be too busy to answer. Nobody is helped when its clients are sent away then.
 BUSY = 20.0
 # Where distributions put Galera.
@@ -102,7 +105,7 @@ def parse_status(text: str, errors: str = "") -> Status:
         int(values.get("wsrep_local_state", "0") or 0),
         tuple(sorted(name for name in view if name)),
         unreadable[1] if unreadable else "",
-        not UNANSWERED.search(errors),
+        "wsrep_ready" in values or bool(UNPREPARED.search(errors)),
     )
 
 
@@ -141,6 +144,19 @@ def parse_recovered(text: str) -> tuple[str, int | None]:
     if not found or found[1] == NOBODY or int(found[2]) < 0:
         return "", None
     return found[1], int(found[2])
+
+
+def describe_failure(code: int, log: str) -> str:
+    """Return why mariadbd failed: how it ended, and the first error in its log."""
+    ended = f"was killed by signal {-code}" if code < 0 else f"ended with {code}"
+    error = ERROR.search(log)
+    return f"mariadbd {ended}" + (f": {error[1][:200]}" if error else "")
+
+
+def describe(error: Exception) -> str:
+    """Return what went wrong; of a program that failed, what it said, without any password's digest."""
+    said = error.stderr if isinstance(error, subprocess.CalledProcessError) else ""
+    return DIGEST.sub("*", said.strip()) if isinstance(said, str) and said.strip() else str(error)
 
 
 def digest(password: str) -> str:
@@ -248,18 +264,18 @@ class Server:
         if not (self.data / "mysql").is_dir() or self.has_mark("fresh"):
             return choice.Record(self.pod, life, empty=True, interrupted=self.has_mark("joining"))
         uuid, seqno, safe = parse_grastate(self._grastate())
+        failed = ""
         if seqno is None:
             say("the server did not stop in order; looking for the last transaction in its data")
-            uuid, seqno = self._recover()
-        interrupted = self.has_mark("joining")
-        return choice.Record(
-            self.pod, life, uuid=uuid, seqno=seqno, interrupted=interrupted, safe=safe, members=self.members()
-        )
+            uuid, seqno, failed = self._recover()
+        record = choice.Record(self.pod, life, uuid=uuid, seqno=seqno, safe=safe, failed=failed)
+        return replace(record, interrupted=self.has_mark("joining"), members=self.members())
 
     def _grastate(self) -> str:
         return _content(self.data / "grastate.dat")
 
-    def _recover(self) -> tuple[str, int | None]:
+    def _recover(self) -> tuple[str, int | None, str]:
+        """Return the cluster, the last transaction, and why mariadbd could not look for it."""
         with tempfile.TemporaryDirectory() as folder:
             # With its ending: the server would add one.
             log = Path(folder, "recovery.log")
@@ -269,7 +285,8 @@ class Server:
             text = _content(log)
         if failed:
             print(text, flush=True)
-        return parse_recovered(text)
+        uuid, seqno = parse_recovered(text)
+        return uuid, seqno, describe_failure(failed, text) if failed and seqno is None else ""
 
     def install(self) -> None:
         """Make the system's tables; half of them are as good as none, so they come into place whole."""

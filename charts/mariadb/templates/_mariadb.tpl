@@ -23,6 +23,10 @@ environment:
     valueFrom:
       fieldRef:
         fieldPath: metadata.name
+  - name: POD_UID
+    valueFrom:
+      fieldRef:
+        fieldPath: metadata.uid
   - name: POD_IP
     valueFrom:
       fieldRef:

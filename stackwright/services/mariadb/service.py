@@ -150,6 +150,8 @@ def findings(resource: Galera, said: Mapping[str, str]) -> Iterable[Finding]:
     if away := [sentence for pod in nodes if (sentence := _away(pod, records))]:
         # Once the cluster has formed, a missing node matters more than the number of ready pods.
         severity = "Warning" if said.get("formed") else "Info"
+        if waiting := _waiting(said, records):
+            away.append(waiting)
         yield Finding("DeploymentReady", "False", "ServerNotReady", "; ".join(away), severity)
 
 
@@ -194,6 +196,12 @@ def _away(pod: str, records: Mapping[str, JsonObject]) -> str:
     if state == SYNCED and any(pod not in record.get("members", (pod,)) for record in others):
         return f"{pod} is not seen by the other nodes"
     return ""
+
+
+def _waiting(said: Mapping[str, str], records: Mapping[str, JsonObject]) -> str:
+    """Return what the nodes of a cluster that was there wait for; "" as long as one of them may end that."""
+    waits = all(record.get("state") in ("Stopped", "Disconnected", None) for record in records.values())
+    return said.get("waiting", "") if waits and said.get("formed") else ""
 
 
 def attributes(said: Mapping[str, str]) -> dict[str, GaleraAttributes]:

@@ -63,6 +63,20 @@ MUTANTS = (
         (f"{NODES}/test_choice.py",),
     ),
     Mutant(
+        "a node forms a cluster although another was chosen since it read",
+        "charts/mariadb/files/node.py",
+        "self.map.write({self.name: record.text()}, checked=True)",
+        "self.map.write({self.name: record.text()})",
+        (f"{NODES}/test_waiting.py::test_a_node_forms_no_cluster_before_it_has_read_what_changed",),
+    ),
+    Mutant(
+        "a node that was in the cluster is not waited for because what it said is gone",
+        "charts/mariadb/files/choice.py",
+        "    if unknown := [name for name in best.members if name in _never_there(state)]:",
+        "    if unknown := [name for name in best.members if False]:",
+        (f"{NODES}/test_choice.py::test_nobody_guesses",),
+    ),
+    Mutant(
         "the node that clients use fills another one first",
         "charts/mariadb/files/choice.py",
         " if name != state.active]",

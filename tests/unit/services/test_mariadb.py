@@ -96,6 +96,22 @@ def test_a_recovery_that_is_blocked_is_told_beside_it() -> None:
     assert reasons == ["RecoveryBlocked", "ServerNotReady"]
 
 
+@pytest.mark.parametrize(
+    ("state", "formed", "told_too"),
+    [
+        pytest.param("Stopped", PODS[0], True, id="nobody-does-anything"),
+        pytest.param("Recovering", PODS[0], False, id="one-still-looks"),
+        pytest.param("Synced", PODS[0], False, id="there-is-a-cluster"),
+        pytest.param("Stopped", "", False, id="there-never-was-a-cluster"),
+    ],
+)
+def test_what_nodes_wait_for_that_have_all_stopped_is_told(state: str, formed: str, told_too: bool) -> None:
+    stopped = {"state": "Stopped"}
+    ((reason, message, _),) = told(stopped, stopped, {"state": state}, formed=formed, waiting="Waits for db-galera-0")
+    assert reason == "ServerNotReady"
+    assert message.endswith("; Waits for db-galera-0") is told_too
+
+
 ROOT = {**SYNCED, "life": "a1b2c3d4", "root": pbkdf2_hmac("sha256", b"before", b"a1b2c3d4", 100_000).hex()}
 
 

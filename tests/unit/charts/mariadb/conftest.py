@@ -2,6 +2,7 @@
 
 import importlib
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -45,7 +46,8 @@ def node(choice: ModuleType, server: ModuleType, tmp_path: Path, monkeypatch: py
     node = module.Node.__new__(module.Node)
     node.name, node.prefix, node.said, node.password_file = NODES[0], "db-galera", "", tmp_path / "password"
     node.password_file.write_text("before\n")
-    node.force, node.force_since = "", 0.0
+    node.force, node.force_since, node.uid = "", 0.0, "uid"
+    node.stopping, node.status = threading.Event(), server.Status()
     node.server = server.Server(tmp_path, NODES[0], run=tmp_path)
     node.map = node.pods = Agreement()
     node.record = choice.Record(NODES[0], "life", choice.JOINING)

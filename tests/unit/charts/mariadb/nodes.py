@@ -45,6 +45,14 @@ class Agreement:
         self.data = {key: value for key, value in said.items() if value is not None}
         return self.data
 
+    def changed(self) -> dict[str, str]:
+        """Find nothing new after a while."""
+        return self.data
+
+    def away(self, _: dict[str, str]) -> frozenset[str]:
+        """Find the pods of all nodes."""
+        return frozenset()
+
     def mark(self, pod: str, **_: bool) -> None:
         """Set no label."""
 

@@ -35,6 +35,19 @@ from tests.unit.charts.mariadb.nodes import EMPTY, HALF, NODES, OTHER, SERVES, U
         pytest.param(
             data(stopped(5), stopped(None), stopped(6), force="db-galera-0"), "db-galera-0", id="a-person-decides"
         ),
+        pytest.param(
+            data(stopped(5, members=NODES[:2]), stopped(6, members=NODES[:2]), None, formed=NODES[0]),
+            "db-galera-1",
+            id="a-node-that-never-was-there-is-not-needed",
+        ),
+        pytest.param(
+            data(stopped(5, members=NODES[:1]), None, None, formed=NODES[0]),
+            "db-galera-0",
+            id="neither-are-two-of-them",
+        ),
+        pytest.param(
+            data(stopped(None, members=NODES[:1]), replicas=1), "db-galera-0", id="who-was-alone-has-nobody-to-compare"
+        ),
     ],
 )
 def test_who_forms_the_cluster(choice: ModuleType, said: dict[str, str], chosen: str) -> None:
@@ -46,6 +59,33 @@ def test_who_forms_the_cluster(choice: ModuleType, said: dict[str, str], chosen:
     ("said", "blocked", "words"),
     [
         pytest.param(data(stopped(5), None, stopped(5)), False, "Waits for db-galera-1", id="a-node-is-missing"),
+        pytest.param(
+            data(stopped(5), None, stopped(5), formed=NODES[0]),
+            False,
+            "Waits for db-galera-1",
+            id="a-node-that-was-in-the-cluster-has-no-record",
+        ),
+        pytest.param(
+            data(stopped(5, members=NODES[:2]), stopped(5, members=NODES[:2]), None),
+            False,
+            "Waits for db-galera-2",
+            id="there-was-no-cluster-since-there-are-records",
+        ),
+        pytest.param(
+            data(
+                stopped(5, members=NODES[:2]), stopped(5, members=NODES[:2]), {"state": "Disconnected"}, formed=NODES[0]
+            ),
+            False,
+            "Waits for db-galera-2",
+            id="one-that-was-there-may-have-come-back-to-the-cluster",
+        ),
+        pytest.param(
+            data(stopped(5, members=NODES[:2]), {"state": "Recovering"}, None, formed=NODES[0]),
+            False,
+            "Waits for db-galera-1 to",
+            id="only-one-of-them-never-was-there",
+        ),
+        pytest.param(data(EMPTY, None, None, formed=NODES[0]), True, "There was a cluster", id="the-only-volume-lost"),
         pytest.param(
             data(stopped(5), {"state": "Recovering"}, stopped(5)), False, "Waits for db-galera-1", id="one-still-looks"
         ),
@@ -70,6 +110,30 @@ def test_who_forms_the_cluster(choice: ModuleType, said: dict[str, str], chosen:
             True,
             "where the data of db-galera-0 ends",
             id="the-only-position-is-unknown",
+        ),
+        pytest.param(
+            data(stopped(None, members=NODES[:1]), stopped(5), replicas=1),
+            True,
+            "where the data of db-galera-0 ends",
+            id="another-has-data-to-compare",
+        ),
+        pytest.param(
+            data(stopped(None, members=NODES[:1], failed="mariadbd ended with 1"), replicas=1),
+            False,
+            "db-galera-0 looks again where its data ends, because mariadbd ended with 1",
+            id="the-only-one-could-not-look",
+        ),
+        pytest.param(
+            data(stopped(5), stopped(None, failed="mariadbd ended with 1"), stopped(5)),
+            False,
+            "db-galera-1 looks again",
+            id="one-could-not-look",
+        ),
+        pytest.param(
+            data(stopped(None), stopped(None, failed="mariadbd ended with 1"), stopped(5)),
+            True,
+            "where the data of db-galera-0 ends",
+            id="one-could-not-look-and-one-has-no-position",
         ),
         pytest.param(
             data(stopped(5), stopped(5, uuid=OTHER), stopped(5)), True, "different clusters", id="two-clusters-met"
@@ -147,6 +211,41 @@ def test_the_first_that_waits_says_who_forms_the_cluster(
     choice: ModuleType, said: dict[str, str], speaks: bool
 ) -> None:
     assert choice.speaks(choice.parse(said, "db-galera"), NODES[1]) is speaks
+
+
+def test_a_node_that_does_not_run_lets_the_next_one_say_who_forms_the_cluster(choice: ModuleType) -> None:
+    state = choice.parse(data(stopped(5), stopped(7), stopped(7)), "db-galera")
+    seen = [choice.speaks(state, name, frozenset(NODES[:1])) for name in NODES[1:]]
+    assert seen == [True, False]
+    assert choice.speaks(state, NODES[0], frozenset(NODES[1:]))
+
+
+@pytest.mark.parametrize(
+    ("records", "standing", "chosen"),
+    [
+        pytest.param((stopped(5), stopped(7), stopped(7)), "", NODES[1], id="it-has-older-data"),
+        pytest.param((stopped(7), stopped(7), stopped(7)), "", NODES[1], id="another-is-as-new"),
+        pytest.param((stopped(7), stopped(7), stopped(7)), NODES[2], NODES[2], id="another-was-chosen"),
+        pytest.param((stopped(7), stopped(8), stopped(7)), NODES[2], NODES[1], id="one-that-was-chosen-is-older"),
+        pytest.param((stopped(7), stopped(7), stopped(7)), NODES[0], "", id="it-was-chosen-and-may-be-about-to-start"),
+        pytest.param(
+            (stopped(7, uid="1"), stopped(7), stopped(7)), NODES[0], NODES[1], id="it-was-chosen-and-would-see-another"
+        ),
+        pytest.param((stopped(8), stopped(7), stopped(7)), "", "", id="it-has-the-newest-data"),
+        pytest.param((EMPTY, EMPTY, EMPTY), "", "", id="it-is-to-begin"),
+    ],
+)
+def test_a_node_that_does_not_run_is_not_chosen(
+    choice: ModuleType, records: tuple[dict[str, Any], ...], standing: str, chosen: str
+) -> None:
+    said = data(*records, choice=json.dumps({"pod": standing, "life": f"life-of-{standing}"}))
+    found = choice.choose(choice.parse(said, "db-galera"), away=frozenset(NODES[:1]))
+    if chosen:
+        assert found == choice.Choice(chosen, f"life-of-{chosen}")
+    else:
+        assert not found.blocked
+        assert "db-galera-0, which is to form the cluster and does not run" in found.sentence
+        assert "under the key force" in found.sentence
 
 
 @pytest.mark.parametrize(
@@ -237,12 +336,22 @@ def test_what_node_1_does(choice: ModuleType, said: dict[str, str], move: str) -
         pytest.param(data(stopped(5), {"state": "Disconnected"}, {"state": "Synced"}), False, id="it-can-come-back"),
         pytest.param(data(stopped(5), {"state": "Disconnected"}, None), False, id="one-is-not-there-yet"),
         pytest.param(
+            data(stopped(5), {"state": "Disconnected", "members": NODES[:2]}, None, formed=NODES[0]),
+            True,
+            id="one-never-was-there",
+        ),
+        pytest.param(
+            data(stopped(5), {"state": "Disconnected", "members": NODES}, None, formed=NODES[0]),
+            False,
+            id="one-was-there-and-has-no-record",
+        ),
+        pytest.param(
             data(None, {"state": "Disconnected"}, stopped(5), force="db-galera-1"), True, id="a-person-wants-its-data"
         ),
     ],
 )
 def test_a_node_without_a_majority_gives_up(choice: ModuleType, said: dict[str, str], gives_up: bool) -> None:
-    assert choice.gives_up(choice.parse(said, "db-galera"), "db-galera-1") is gives_up
+    assert choice.gives_up(choice.parse(said, "db-galera"), "db-galera-1", answered=False) is gives_up
 
 
 @pytest.mark.parametrize(
@@ -298,9 +407,22 @@ def test_nodes_leave_one_by_one(choice: ModuleType, said: dict[str, str], first:
     assert choice.leaves_first(choice.parse(said, "db-galera"), "db-galera-1") is first
 
 
-def test_clients_are_handed_to_another(choice: ModuleType) -> None:
-    assert choice.successor("db-galera", NODES, without="db-galera-0") == "db-galera-1"
-    assert choice.successor("db-galera", NODES[:1], without="db-galera-0") == ""
+@pytest.mark.parametrize(
+    ("others", "view", "heir"),
+    [
+        pytest.param((SERVES, SERVES), NODES, NODES[1], id="the-first-of-the-others"),
+        pytest.param(({"state": "Joining"}, SERVES), NODES, NODES[2], id="one-is-being-filled"),
+        pytest.param(({**SERVES, "broken": "x"}, SERVES), NODES, NODES[2], id="one-is-broken"),
+        pytest.param(({"state": "Leaving"}, SERVES), NODES, NODES[2], id="one-leaves-too"),
+        pytest.param((SERVES, SERVES), (NODES[0], NODES[2]), NODES[2], id="one-is-lost"),
+        pytest.param(({"state": "Joining"}, None), NODES, "", id="nobody-can-serve"),
+        pytest.param((SERVES, SERVES), NODES[:1], "", id="it-is-alone"),
+    ],
+)
+def test_clients_are_handed_to_another(
+    choice: ModuleType, others: tuple[dict[str, Any] | None, ...], view: tuple[str, ...], heir: str
+) -> None:
+    assert choice.heir(choice.parse(data(SERVES, *others), "db-galera"), NODES[0], view) == heir
 
 
 def test_a_record_survives_the_config_map(choice: ModuleType) -> None:

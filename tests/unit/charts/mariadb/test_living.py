@@ -89,19 +89,32 @@ def test_what_is_forced_is_heeded_once_nobody_took_it_away(
         pytest.param(False, 1, False, id="the-only-one-is-too-busy-to-answer"),
         pytest.param(True, 1, True, id="the-only-one-that-is-left-has-no-majority"),
         pytest.param(False, 3, True, id="all-others-wait-for-it"),
+        pytest.param(False, 0, False, id="it-is-too-busy-and-the-others-never-were-there"),
+        pytest.param(True, 0, True, id="it-has-no-majority-and-the-others-never-were-there"),
     ],
 )
 def test_a_busy_server_is_stopped_only_for_others(
     choice: ModuleType, server: ModuleType, node: Any, answered: bool, replicas: int, stops: bool
 ) -> None:
     module = importlib.import_module("node")
-    node.map.data = data({"state": "Synced"}, stopped(5), stopped(5), replicas=replicas)
+    others = (stopped(5), stopped(5)) if replicas else (None, None)
+    node.map.data = data({"state": "Synced"}, *others, replicas=replicas or 3, formed=NODES[0])
     node.record = choice.Record(NODES[0], "life", choice.SYNCED)
     living = module.Living(node)
     status = server.Status(answered=answered)
     assert not living.look(status)
     living.lonely_since -= module.LONELY + 1
     assert living.look(status) is stops
+
+
+def test_a_server_without_a_free_connection_is_not_stopped(choice: ModuleType, server: ModuleType, node: Any) -> None:
+    module = importlib.import_module("node")
+    node.record = choice.Record(NODES[0], "life", choice.SYNCED)
+    living = module.Living(node)
+    status = server.parse_status("", "ERROR 1040 (08004): Too many connections\n")
+    assert not living.look(status)
+    living.lonely_since -= module.LONELY + 1
+    assert not living.look(status)
 
 
 @pytest.mark.parametrize("slip", [{"replicas": "three"}, {NODES[1]: '{"state": "Synced", "members": 2}'}])
@@ -136,6 +149,38 @@ def test_root_gets_its_rights_after_a_kill(
     (tmp_path / "mariadb").write_text(f"#!/bin/sh\ncat >> {tmp_path}/said\n{answer}")
     assert node.server.keep_root("before") is kept
     assert ("GRANT ALL" in (tmp_path / "said").read_text()) is kept
+
+
+def test_clients_are_let_in_where_root_cannot_get_its_password(
+    server: ModuleType, tmp_path: Path, node: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # As the client says it, were the server to repeat the statement.
+    error = f"ERROR 1819 (HY000) at line 1: Your password is refused near '{server.digest('before')}'"
+    (tmp_path / "mariadb").write_text(f'#!/bin/sh\ncat >> {tmp_path}/said\necho "{error}" >&2\nexit 1\n')
+    labels: dict[str, bool] = {}
+
+    def mark(pod: str, *, marked: bool) -> None:
+        labels[pod] = marked
+
+    monkeypatch.setattr(node.pods, "mark", mark)
+    living = importlib.import_module("node").Living(node)
+    for _ in range(2):
+        assert not node.attempt(living.look, in_cluster(server, NODES[0]))
+    assert labels[NODES[0]]
+    assert (tmp_path / "said").read_text().count("JSON_VALUE") == 1, "it is not tried each second"
+    assert "ERROR 1819 (HY000) at line 1: Your password is refused" in node.said
+    assert server.digest("before") not in node.said
+
+
+@pytest.mark.parametrize("leaves", ["Joining", "Synced"])
+def test_clients_are_not_handed_to_a_node_that_is_being_filled(
+    choice: ModuleType, server: ModuleType, node: Any, leaves: str
+) -> None:
+    living = importlib.import_module("node").Living(node)
+    living.is_active, living.view = True, NODES
+    node.map.data = data({"state": "Synced"}, {"state": leaves}, {"state": "Synced"}, active=NODES[0])
+    living.hand_over()
+    assert node.map.data["active"] == (NODES[2] if leaves == "Joining" else NODES[1])
 
 
 @pytest.mark.parametrize("content", [pytest.param(b"\xff\xfe", id="no-text"), pytest.param(b"\n", id="nothing")])

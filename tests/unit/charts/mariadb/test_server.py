@@ -74,13 +74,18 @@ def test_a_server_that_cannot_read_its_own_tables_does_not_serve(server: ModuleT
     assert status.serves is not bool(broken)
 
 
-NO_ANSWER = "ERROR 2013 (HY000): Lost connection to server at 'waiting for initial communication packet'\n"
-
-
-def test_a_server_that_is_too_busy_to_answer_keeps_its_clients_for_a_while(server: ModuleType) -> None:
+@pytest.mark.parametrize(
+    "error",
+    [
+        pytest.param("2013 (HY000): Lost connection to server at 'waiting for initial packet'", id="slow"),
+        pytest.param("1040 (08004): Too many connections", id="no-connection-is-left"),
+        pytest.param("1135 (HY000): Can't create a new thread (errno 11)", id="no-thread-is-left"),
+    ],
+)
+def test_a_server_that_is_too_busy_to_answer_keeps_its_clients_for_a_while(server: ModuleType, error: str) -> None:
     synced = server.parse_status("wsrep_ready\tON\nwsrep_local_state\t4\nwsrep_cluster_status\tPrimary\n")
     answers = server.Answers(0.0)
-    silent = server.parse_status("", NO_ANSWER)
+    silent = server.parse_status("", f"ERROR {error}\n")
     assert not answers.take(silent, 1.0).serves, "it has never answered"
     said = [answers.take(status, now).serves for now, status in ((2.0, synced), (8.0, silent), (21.9, silent))]
     assert said == [True, True, True]
@@ -162,3 +167,42 @@ def test_data_that_stopped_in_order_needs_no_recovery(server: ModuleType, tmp_pa
     (tmp_path / "data" / "grastate.dat").write_text(GRASTATE.format(UUID, 12, 1))
     record = node.record("life", print)
     assert (record.uuid, record.seqno, record.safe, record.empty) == (UUID, 12, True, False)
+
+
+RECOVERED = f"0 [Note] WSREP: Recovered position: {UUID}:42"
+
+
+@pytest.mark.parametrize(
+    ("ends", "log", "seqno", "failed"),
+    [
+        pytest.param("exit 0", RECOVERED, 42, "", id="it-found-the-position"),
+        pytest.param("exit 1", RECOVERED, 42, "", id="it-found-the-position-before-it-failed"),
+        pytest.param("exit 0", "nothing", None, "", id="there-is-no-position"),
+        pytest.param("kill -9 $$", "", None, "mariadbd was killed by signal 9", id="it-was-killed"),
+        pytest.param(
+            "exit 1",
+            "0 [ERROR] InnoDB: The disk is full\n0 [ERROR] Aborting",
+            None,
+            "mariadbd ended with 1: InnoDB: The disk is full",
+            id="it-failed",
+        ),
+    ],
+)
+def test_a_server_that_failed_to_look_is_told_from_data_without_a_position(
+    server: ModuleType,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    ends: str,
+    log: str,
+    seqno: int | None,
+    failed: str,
+) -> None:
+    (tmp_path / "data" / "mysql").mkdir(parents=True)
+    program = tmp_path / "mariadbd"
+    program.write_text(
+        f"#!/bin/sh\nfor each; do case $each in --log-error=*) printf '{log}\n' > ${{each#*=}};; esac; done\n{ends}\n"
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    record = server.Server(tmp_path, NODES[0], run=tmp_path).record("life", print)
+    assert (record.seqno, record.failed, record.empty) == (seqno, failed, False)
