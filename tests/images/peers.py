@@ -143,7 +143,8 @@ class _Keystone(BaseHTTPRequestHandler):
             {"id": each, "interface": each, "region": "here", "region_id": "here", "url": "http://127.0.0.1"}
             for each in ("internal", "public")
         ]
-        catalog = [{"id": "1", "type": "identity", "name": "keystone", "endpoints": urls}]
+        named = (("identity", "keystone"), ("image", "pictures"))
+        catalog = [{"id": of, "type": of, "name": name, "endpoints": urls} for of, name in named]
         token: dict[str, Any] = {"methods": ["password"], "expires_at": "2099-01-01T00:00:00.000000Z"}
         token |= {"user": {"id": "1"}, "catalog": catalog}
         return self.answer(201, {"token": token}, X_Subject_Token="token")

@@ -187,6 +187,11 @@ def test_what_is_looked_up_has_to_be_in_the_catalog(openstack: Built, others: Pe
     answer = start(openstack, ours, f"[keystone_authtoken]\n{theirs}\n")
     assert (answer.code == 0) is served, answer.output
     assert ("has no service of the type identity in this region" in answer.output) is not served
+    # What other services look up is in a section that is called like the entry.
+    own, another = (text.replace("[keystone_authtoken]", "[pictures]") for text in (ours, theirs))
+    answer = start(openstack, own, f"[pictures]\n{another}\n")
+    assert (answer.code == 0) is served, answer.output
+    assert ("has no service of the type image in this region" in answer.output) is not served
 
 
 @pytest.mark.parametrize(

@@ -26,8 +26,8 @@ PATIENCE = 3
 AWAY = "nobody answers there as this has to be, though somebody does where the operator says"
 # What a database's library calls it if there is no database, or none that answers.
 UNREACHED = frozenset({2002, 2003, 2005, 2013})
-# What each section's login is for, where the section does not say it by itself: the type in the catalog.
-LOOKED_UP = {"keystone_authtoken": "identity", "placement": "placement", "neutron": "network", "glance": "image"}
+# What the library that checks tokens looks up; other sections are called like the catalog's entry that they are for.
+LOOKED_UP = {"keystone_authtoken": "identity"}
 DENIED = "the database does not accept this user with this password"
 # What the numbers of a database's refusals mean.
 DENIALS = {
@@ -141,16 +141,15 @@ def find_login(configuration: Any, section: str) -> Any:
     return (plugin.get_cache_id(), find_place(configuration, section)) if plugin is not None else None
 
 
-def find_place(configuration: Any, section: str) -> tuple[str, tuple[str, ...], str | None]:
-    """Return the type of the service that a section speaks of, by which interfaces, and in which region."""
+def find_place(configuration: Any, section: str) -> tuple[bool, tuple[str, ...], str | None]:
+    """Return whether a section's service is looked up in the catalog, by which interfaces, and in which region."""
     for option in ("endpoint_override", "interface", "region_name"):
         configuration.register_opt(cfg.StrOpt(option), section)
     configuration.register_opt(cfg.ListOpt("valid_interfaces"), section)
     said = configuration[section]
-    # Who is told the URL looks nothing up.
-    of = "" if said.endpoint_override else LOOKED_UP.get(section, "")
     interfaces = said.valid_interfaces or ([said.interface] if said.interface else ["internal", "public"])
-    return of, tuple(interfaces), said.region_name
+    # Who is told the URL looks nothing up.
+    return not said.endpoint_override, tuple(interfaces), said.region_name
 
 
 def log_in(configuration: Any, section: str) -> str:
@@ -164,9 +163,14 @@ def log_in(configuration: Any, section: str) -> str:
         plugin.get_token(session)
     except errors.Unauthorized:
         return "Keystone does not accept this user with this password in this project"
-    of, interfaces, region = find_place(configuration, section)
+    looks_up, interfaces, region = find_place(configuration, section)
+    entries = plugin.get_access(session).service_catalog.catalog or () if looks_up else ()
+    called = (entry["type"] for entry in entries if section in {entry["type"], entry.get("name")})
+    of = LOOKED_UP.get(section) or next(called, "")
+    if not looks_up or not of:
+        return ""
     try:
-        found = not of or plugin.get_endpoint(session, service_type=of, interface=interfaces, region_name=region)
+        found = plugin.get_endpoint(session, service_type=of, interface=interfaces, region_name=region)
     except errors.CatalogException:
         found = None
     return "" if found else f"the catalog has no service of the type {of} in this region, by these interfaces"
