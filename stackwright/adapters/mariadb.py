@@ -5,7 +5,6 @@ so in none of the server's logs. A user is a name at every host (`'name'@'%'`).
 """
 
 import asyncio
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias, TypeVar
@@ -26,6 +25,8 @@ from stackwright.adapters.mariadb_grants import (
 )
 from stackwright.adapters.mariadb_marks import MAKE_TABLE, READ, REMOVE, UNMARKED, WRITE, Mark, Thing, read_mark
 from stackwright.adapters.mariadb_names import is_identifier, schema_problem, user_problem
+from stackwright.adapters.mariadb_passwords import READ as READ_PASSWORDS
+from stackwright.adapters.mariadb_passwords import choose_kept, digest, identified, read_digests
 
 T = TypeVar("T")
 _Connection: TypeAlias = "pymysql.Connection[pymysql.cursors.Cursor]"
@@ -92,8 +93,14 @@ class MariaDB(Protocol):
     async def create_user(self, user: str, password: str) -> None:
         """Make the user where there is none; it may do nothing yet."""
 
-    async def set_password(self, user: str, password: str) -> None:
-        """Change the user's password, and unlock the user."""
+    async def has_other_password(self, user: str, password: str) -> bool:
+        """Return whether the user can also log in with another password than this one."""
+
+    async def set_password(self, user: str, password: str, *, keep: bool = False) -> None:
+        """Change the user's password, and unlock the user; with `keep`, the former password stays valid beside it.
+
+        A server that gives a user only one password keeps none, and neither does one that does not show us the digests.
+        """
 
     async def grant(self, user: str, schema: str) -> None:
         """Grant the user what a service needs in the schema; other grants stay."""
@@ -191,9 +198,21 @@ class SqlServer:
         """Make the user where there is none; it may do nothing yet."""
         await self._ask("CREATE USER IF NOT EXISTS %s@'%%' IDENTIFIED BY PASSWORD %s", _user(user), digest(password))
 
-    async def set_password(self, user: str, password: str) -> None:
-        """Change the user's password, and unlock the user."""
-        await self._ask("ALTER USER %s@'%%' IDENTIFIED BY PASSWORD %s ACCOUNT UNLOCK", _user(user), digest(password))
+    async def has_other_password(self, user: str, password: str) -> bool:
+        """Return whether the user can also log in with another password than this one."""
+        found = await self._with(lambda connection: _digests(connection, user))
+        return bool(choose_kept(found, digest(password)))
+
+    async def set_password(self, user: str, password: str, *, keep: bool = False) -> None:
+        """Change the user's password, and unlock the user; with `keep`, the former password stays valid beside it."""
+        name, new = _user(user), digest(password)
+
+        def work(connection: _Connection) -> None:
+            former = choose_kept(_digests(connection, name), new) if keep else ""
+            words, values = identified((new, former) if former else (new,))
+            _run(connection, f"ALTER USER %s@'%%' {words} ACCOUNT UNLOCK", name, *values)
+
+        await self._with(work)
 
     async def grant(self, user: str, schema: str) -> None:
         """Give the user what a service needs in the schema; what it has beside that stays."""
@@ -296,10 +315,15 @@ def connect(login: ServerLogin) -> MariaDB:
     return SqlServer(login, _UNKEPT)
 
 
-def digest(password: str) -> str:
-    """Return a password as the server keeps it (mysql_native_password)."""
-    once = hashlib.sha1(password.encode(), usedforsecurity=False).digest()
-    return "*" + hashlib.sha1(once, usedforsecurity=False).hexdigest().upper()
+def _digests(connection: _Connection, user: str) -> tuple[str, ...]:
+    """Return the digests of a user's passwords; none where the server does not keep them so, or not for our eyes."""
+    try:
+        rows = _run(connection, READ_PASSWORDS, user)
+    except pymysql.MySQLError as error:
+        if _code(error) not in _NO_SUCH_TABLE | _FORBIDDEN:
+            raise
+        return ()
+    return read_digests(rows[0][0]) if rows else ()
 
 
 def _listed(connection: _Connection, user: str, grant: Grant) -> Grant:

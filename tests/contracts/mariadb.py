@@ -105,10 +105,43 @@ class MariaDBContract:
         assert not await server.accepts(name, PASSWORD)
         await server.drop_user(name)
 
+    async def test_a_former_password_stays_until_it_is_taken_away(self, server: MariaDB, name: str) -> None:
+        await server.create_user(name, PASSWORD)
+        assert not await server.has_other_password(name, PASSWORD)
+        for _ in range(2):
+            await server.set_password(name, "another", keep=True)
+            assert await server.accepts(name, "another")
+            assert await server.accepts(name, PASSWORD)
+            assert await server.has_other_password(name, "another")
+        assert not await server.accepts(name, "neither")
+        assert await server.grants(name) == ()
+        await server.set_password(name, "another")
+        assert await server.accepts(name, "another")
+        assert not await server.accepts(name, PASSWORD)
+        assert not await server.has_other_password(name, "another")
+        await server.drop_user(name)
+
+    async def test_of_two_changes_in_a_row_the_oldest_password_is_kept(self, server: MariaDB, name: str) -> None:
+        await server.create_user(name, PASSWORD)
+        await server.set_password(name, "mistyped", keep=True)
+        await server.set_password(name, "another", keep=True)
+        assert await server.accepts(name, "another")
+        assert await server.accepts(name, PASSWORD)
+        assert not await server.accepts(name, "mistyped")
+        # Clients answer only once when they are asked again, so there are never three.
+        await server.set_password(name, PASSWORD, keep=True)
+        assert await server.accepts(name, "another")
+        await server.drop_user(name)
+
+    async def test_a_user_who_is_not_there_has_no_password(self, server: MariaDB, name: str) -> None:
+        assert not await server.has_other_password(name, PASSWORD)
+
     async def test_a_user_with_signs_in_its_name_is_quoted(self, server: MariaDB, name: str) -> None:
         user = f"o'{name} 100 %s"
         await server.create_user(user, PASSWORD)
         assert await server.accepts(user, PASSWORD)
+        await server.set_password(user, "another", keep=True)
+        assert await server.has_other_password(user, "another")
         await server.drop_user(user)
         assert await server.grants(user) is None
 

@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
-from stackwright.adapters.mariadb import Schema, digest
+from stackwright.adapters.mariadb import Schema
 from stackwright.adapters.mariadb_grants import ALL, ALL_IN_SCHEMA, Grant, needed_in
+from stackwright.adapters.mariadb_passwords import digest
+from stackwright.api.annotations import CONFIGURED_WITH
 from stackwright.api.mariadb import MariaDBAccount, MariaDBDatabase
 from stackwright.controllers.database import controllers
 from stackwright.controllers.dialling import Dialler
@@ -19,6 +21,7 @@ from stackwright.kube.client import Client
 from stackwright.kube.errors import Invalid
 from stackwright.kube.resource import JsonObject
 from stackwright.kube.runtime import Runtime
+from stackwright.services.keystone.kinds import KeystoneAPI
 from stackwright.services.mariadb.kinds import Galera
 from stackwright.services.mariadb.root_password import ROUNDS
 from tests.fakes.mariadb import FakeMariaDB, User
@@ -169,6 +172,85 @@ async def test_a_changed_secret_changes_the_password_without_a_poll(
         await cloud.password("second-password")
         await until(lambda: fake.users["keystone"].digest == digest("second-password"))
         assert fake.calls.count("create user keystone") == 1
+
+
+def keystone(namespace: str, **spec: Any) -> JsonObject:
+    said = {"secret": "osp-secret", "databaseInstance": "openstack", "databaseAccount": "keystone", **spec}
+    said["memcachedInstance"] = "memcached"
+    return {"metadata": {"name": "keystone", "namespace": namespace}, "spec": said}
+
+
+async def work_with(cloud: Database, version: str) -> None:
+    """Write what a service writes when all that logs in works with this version of the Secret."""
+    body = {"metadata": {"annotations": {CONFIGURED_WITH: version}}}
+    await cloud.client.patch(MariaDBAccount, "keystone", cloud.namespace, body)
+
+
+@pytest.mark.usefixtures("operator")
+async def test_a_former_password_is_valid_until_the_service_works_with_the_new_one(
+    client: Client, namespace: str, cloud: Database, fake: FakeMariaDB
+) -> None:
+    await cloud.whole()
+    await client.apply(KeystoneAPI, keystone(namespace), field_manager="user")
+    before = (await client.get(Secret, "keystone-db-secret", namespace)).metadata.resourceVersion
+    await cloud.password("second-password")
+    user = fake.users["keystone"]
+    await until(lambda: (user.digest, user.former) == (digest("second-password"), digest("first-password")))
+    told = await eventually(client, MariaDBAccount, "keystone", namespace, lambda seen: seen.status.formerPasswordUsers)
+    assert told.status.formerPasswordUsers == ("KeystoneAPI/keystone",)
+    said = conditions.find(told.status.conditions, "MariaDBAccountReady")
+    assert said is not None
+    assert (said.status, said.reason) == ("True", "FormerPasswordValid")
+    assert "until all pods of KeystoneAPI keystone work with the one in Secret keystone-db-secret" in said.message
+    assert "first-password" not in str(told)
+    assert digest("first-password") not in str(told)
+
+    # What says that it works with the Secret of before says nothing of this one.
+    await work_with(cloud, before)
+    await cloud.password("third-password")
+    await until(lambda: (user.digest, user.former) == (digest("third-password"), digest("first-password")))
+
+    await work_with(cloud, (await client.get(Secret, "keystone-db-secret", namespace)).metadata.resourceVersion)
+    await until(lambda: (user.digest, user.former) == (digest("third-password"), ""))
+    told = await eventually(
+        client, MariaDBAccount, "keystone", namespace, lambda seen: not seen.status.formerPasswordUsers
+    )
+    said = conditions.find(told.status.conditions, "MariaDBAccountReady")
+    assert said is not None
+    assert said.reason == "Ready"
+    assert "former" not in said.message
+
+
+@pytest.mark.usefixtures("operator")
+@pytest.mark.parametrize(
+    "spec",
+    [
+        pytest.param({"databaseAccount": "another"}, id="it-names-another-account"),
+        pytest.param({"provisioning": "Job"}, id="it-asks-for-jobs"),
+    ],
+)
+async def test_nobody_is_waited_for_who_does_not_use_the_account(
+    client: Client, namespace: str, cloud: Database, fake: FakeMariaDB, spec: JsonObject
+) -> None:
+    await cloud.whole()
+    await client.apply(KeystoneAPI, keystone(namespace, **spec), field_manager="user")
+    await cloud.password("second-password")
+    user = fake.users["keystone"]
+    await until(lambda: (user.digest, user.former) == (digest("second-password"), ""))
+
+
+@pytest.mark.usefixtures("operator")
+async def test_a_former_password_goes_with_the_service_that_used_it(
+    client: Client, namespace: str, cloud: Database, fake: FakeMariaDB
+) -> None:
+    await cloud.whole()
+    await client.apply(KeystoneAPI, keystone(namespace), field_manager="user")
+    await cloud.password("second-password")
+    user = fake.users["keystone"]
+    await until(lambda: user.former == digest("first-password"))
+    await client.delete(KeystoneAPI, "keystone", namespace)
+    await until(lambda: user.former == "")
+    assert user.digest == digest("second-password")
 
 
 @pytest.mark.usefixtures("operator")
