@@ -2,7 +2,9 @@
 
 A service logs in with the password with which its pods started, and the leaves of a Nova with the one that was handed
 down to them. When none of them has another one than the Secret, the service writes the version of the Secret on the
-account (`controllers/service/credentials.py`). Nobody does so for an account that no service names.
+account (`controllers/service/credentials.py`). Nobody does so for an account that no service names. One that was made
+for a service which names another one by now keeps its former password until it is deleted: the service does that when
+no pod logs in with it any more.
 """
 
 from collections.abc import Iterator
@@ -16,6 +18,7 @@ from stackwright.blueprint.service import Service
 from stackwright.controllers import release
 from stackwright.kube.builtin import Secret
 from stackwright.kube.controller import Context
+from stackwright.kube.shapes.belonging import made_for
 
 
 def find_behind(account: MariaDBAccount, secret: Secret | None, context: Context) -> tuple[str, ...]:
@@ -42,5 +45,8 @@ def _list_users(account: MariaDBAccount, there: Iterator[tuple[Service[Any, Any]
         if service.elsewhere(resource) or release.is_given(resource):
             continue
         needs = (need for need in service.needs_of(resource) if need.credential is MariaDBAccount)
-        if account.metadata.name in {need.credential_of(resource) for need in needs}:
+        names = {need.credential_of(resource) for need in needs}
+        # One that leaves its accounts to a Job says no name, and would never delete what was made for it before.
+        is_left = "" not in names and made_for(account, resource)
+        if account.metadata.name in names or is_left:
             yield f"{resource.kind.name}/{resource.metadata.name}"
