@@ -4,6 +4,7 @@ from dataclasses import dataclass, field, replace
 
 from stackwright.adapters.errors import Refused, Rejected, Unavailable
 from stackwright.adapters.mariadb import MariaDB, Schema, ServerLogin
+from stackwright.adapters.mariadb import User as Found
 from stackwright.adapters.mariadb_grants import Grant, needed_in
 from stackwright.adapters.mariadb_marks import UNMARKED, Mark, Thing
 from stackwright.adapters.mariadb_names import schema_problem, user_problem
@@ -86,10 +87,12 @@ class _Session:
         self._enter(f"drop schema {_schema(name)}")
         self.server.schemas.pop(name, None)
 
-    async def grants(self, user: str) -> tuple[Grant, ...] | None:
+    async def user(self, name: str) -> Found | None:
         self._enter()
-        found = self.server.users.get(user)
-        return None if found is None else tuple(found.grants.values())
+        found = self.server.users.get(name)
+        if found is None:
+            return None
+        return Found(tuple(found.grants.values()), tuple(filter(None, (found.digest, found.former))))
 
     async def accepts(self, user: str, password: str) -> bool:
         if self.server.down:
@@ -100,11 +103,6 @@ class _Session:
     async def create_user(self, user: str, password: str) -> None:
         self._enter(f"create user {_user(user)}")
         self.server.users.setdefault(user, User(digest(password)))
-
-    async def has_other_password(self, user: str, password: str) -> bool:
-        self._enter()
-        found = self.server.users.get(user)
-        return found is not None and bool({found.digest, found.former} - {digest(password), ""})
 
     async def set_password(self, user: str, password: str, *, keep: bool = False) -> None:
         self._enter(f"set password {_user(user)}{' beside the former' if keep else ''}")

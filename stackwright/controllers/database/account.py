@@ -115,19 +115,21 @@ async def observe(account: MariaDBAccount, world: World) -> Seen:
     """Look for schema, server and password, then for the user."""
     look = world.looker(account)
     seen = _inputs(account, look, world.foreign(account, ACCOUNT_READY))
-    behind = find_behind(account, look(Secret, account.spec.secret), world.context)
+    secret = look(Secret, account.spec.secret)
     refused = seen.foreign or user_problem(account.spec.userName)
     if not isinstance(seen.server, Server) or refused or (seen.waits and not account.deleting):
         return seen
     session = await world.session(seen.server)
     user = account.spec.userName
     try:
-        grants = await session.grants(user)
-        accepted = bool(grants is not None and seen.password and await session.accepts(user, seen.password))
-        former = accepted and await session.has_other_password(user, seen.password)
+        found = await session.user(user)
+        accepted = bool(found is not None and seen.password and await session.accepts(user, seen.password))
+        former = found is not None and accepted and found.has_other_password(seen.password)
         holding = await world.holding(account, session, seen.server, Thing(USER, user))
     except AdapterError as error:
         raise seen.server.explain(error) from error
+    grants = found.grants if found is not None else None
+    behind = find_behind(account, secret, world.context) if former or (found is not None and not accepted) else ()
     return replace(seen, grants=grants, accepted=accepted, former=former, behind=behind, holding=holding)
 
 

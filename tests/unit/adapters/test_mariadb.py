@@ -288,16 +288,56 @@ def test_a_statement_has_one_password_or_two_as_values() -> None:
     assert identified((B, A)) == (two, (B, A))
 
 
-@pytest.mark.parametrize("error", [1146, 1142, 1044], ids=["an-older-server", "no-right-to-read", "no-such-right"])
+@pytest.mark.parametrize(
+    "error",
+    [
+        pytest.param(1146, id="an-older-server"),
+        pytest.param(1142, id="no-right-to-read"),
+        pytest.param(1044, id="no-such-right"),
+        pytest.param(1143, id="no-right-to-read-the-column"),
+        pytest.param(1356, id="a-view-that-is-broken"),
+        pytest.param(9999, id="what-nobody-knows"),
+    ],
+)
 async def test_where_digests_cannot_be_read_the_password_is_changed_all_the_same(
     monkeypatch: pytest.MonkeyPatch, error: int
 ) -> None:
     scripted = Scripted({"SELECT": error})
     monkeypatch.setattr(pymysql, "connect", lambda **_: scripted)
     server = mariadb.SqlServer(LOGIN)
-    assert not await server.has_other_password("nova", "new-password")
+    found = await server.user("nova")
+    assert found is not None
+    assert not found.has_other_password("new-password")
     await server.set_password("nova", "new-password", keep=True)
     assert scripted.statements[-1] == "ALTER USER %s@'%%' IDENTIFIED BY PASSWORD %s ACCOUNT UNLOCK"
+
+
+@pytest.mark.parametrize("error", [2013, 1047, 1205], ids=["it-broke", "no-quorum", "a-lock"])
+async def test_digests_that_cannot_be_read_now_are_asked_for_again(monkeypatch: pytest.MonkeyPatch, error: int) -> None:
+    scripted = Scripted({"SELECT": error})
+    monkeypatch.setattr(pymysql, "connect", lambda **_: scripted)
+    server = mariadb.SqlServer(LOGIN)
+    with pytest.raises(Unavailable):
+        await server.user("nova")
+    with pytest.raises(Unavailable):
+        # A former password would be lost.
+        await server.set_password("nova", "new-password", keep=True)
+    assert not [statement for statement in scripted.statements if statement.startswith("ALTER")]
+
+
+async def test_a_user_is_looked_at_on_one_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    scripted, opened = Scripted({"SELECT": [(TWO,)]}), list[str]()
+
+    def open_one(**login: str) -> Scripted:
+        opened.append(login["user"])
+        return scripted
+
+    monkeypatch.setattr(pymysql, "connect", open_one)
+    found = await mariadb.SqlServer(LOGIN).user("nova")
+    assert found == mariadb.User((), (B, A))
+    assert opened == ["root"]
+    assert [statement.split(maxsplit=1)[0] for statement in scripted.statements] == ["SET", "SHOW", "SELECT"]
+    assert A not in str(found)
 
 
 def test_the_digest_is_the_servers_own() -> None:
