@@ -208,7 +208,10 @@ async def test_a_former_password_is_valid_until_the_service_works_with_the_new_o
     said = conditions.find(told.status.conditions, "MariaDBAccountReady")
     assert said is not None
     assert (said.status, said.reason) == ("True", "FormerPasswordValid")
-    assert "until all pods of KeystoneAPI keystone work with the one in Secret keystone-db-secret" in said.message
+    sentence = (
+        "until KeystoneAPI keystone is Ready and all its pods, and what reads from it, work with the one in Secret"
+    )
+    assert f"{sentence} keystone-db-secret or with another account; do not change" in said.message
     assert "first-password" not in str(told)
     assert digest("first-password") not in str(told)
 

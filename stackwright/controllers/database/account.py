@@ -207,8 +207,9 @@ def _settled(account: MariaDBAccount, seen: Seen) -> Plan:
         return Plan(done=(ACCOUNT_READY,))
     behind = ", ".join(seen.behind).replace("/", " ")
     message = (
-        f"User {account.spec.userName} can log in with its former password, too, until all pods of {behind} work with "
-        f"the one in Secret {account.spec.secret}"
+        f"User {account.spec.userName} can log in with its former password, too, until {behind} is Ready and all its "
+        f"pods, and what reads from it, work with the one in Secret {account.spec.secret} or with another account; do "
+        "not change the password again before"
     )
     return Plan(cautions=(Caution("FormerPasswordValid", message, ACCOUNT_READY),))
 
