@@ -5,7 +5,6 @@ so in none of the server's logs. A user is a name at every host (`'name'@'%'`).
 """
 
 import asyncio
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias, TypeVar
@@ -26,6 +25,8 @@ from stackwright.adapters.mariadb_grants import (
 )
 from stackwright.adapters.mariadb_marks import MAKE_TABLE, READ, REMOVE, UNMARKED, WRITE, Mark, Thing, read_mark
 from stackwright.adapters.mariadb_names import is_identifier, schema_problem, user_problem
+from stackwright.adapters.mariadb_passwords import READ as READ_PASSWORDS
+from stackwright.adapters.mariadb_passwords import choose_kept, digest, identified, read_digests
 
 T = TypeVar("T")
 _Connection: TypeAlias = "pymysql.Connection[pymysql.cursors.Cursor]"
@@ -65,6 +66,18 @@ class Schema:
     collation: str
 
 
+@dataclass(frozen=True)
+class User:
+    """A user: what it may do, and the digests of its passwords, of which there are none where we may not read them."""
+
+    grants: tuple[Grant, ...]
+    digests: tuple[str, ...] = field(default=(), repr=False)
+
+    def has_other_password(self, password: str) -> bool:
+        """Return whether the user can also log in with another password than this one."""
+        return bool(choose_kept(self.digests, digest(password)))
+
+
 class MariaDB(Protocol):
     """What can be asked of a server and done on it; every method raises only the errors of `adapters.errors`."""
 
@@ -83,8 +96,8 @@ class MariaDB(Protocol):
     async def drop_schema(self, name: str) -> None:
         """Delete the schema with all data in it."""
 
-    async def grants(self, user: str) -> tuple[Grant, ...] | None:
-        """Return what the user may do, None where there is no such user."""
+    async def user(self, name: str) -> User | None:
+        """Return the user as it is, None where there is none."""
 
     async def accepts(self, user: str, password: str) -> bool:
         """Return whether the user can log in with this password."""
@@ -92,8 +105,11 @@ class MariaDB(Protocol):
     async def create_user(self, user: str, password: str) -> None:
         """Make the user where there is none; it may do nothing yet."""
 
-    async def set_password(self, user: str, password: str) -> None:
-        """Change the user's password, and unlock the user."""
+    async def set_password(self, user: str, password: str, *, keep: bool = False) -> None:
+        """Change the user's password, and unlock the user; with `keep`, the former password stays valid beside it.
+
+        A server that gives a user only one password keeps none, and neither does one that does not show us the digests.
+        """
 
     async def grant(self, user: str, schema: str) -> None:
         """Grant the user what a service needs in the schema; other grants stay."""
@@ -161,18 +177,19 @@ class SqlServer:
         """Delete the schema with all data in it."""
         await self._ask(f"DROP DATABASE IF EXISTS {quoted(_schema(name))}")
 
-    async def grants(self, user: str) -> tuple[Grant, ...] | None:
-        """Return what the user may do, None where there is no such user."""
+    async def user(self, name: str) -> User | None:
+        """Return the user as it is, None where there is none."""
 
-        def work(connection: _Connection) -> tuple[Grant, ...] | None:
+        def work(connection: _Connection) -> User | None:
             try:
-                rows = _run(connection, "SHOW GRANTS FOR %s@'%%'", user)
+                rows = _run(connection, "SHOW GRANTS FOR %s@'%%'", name)
             except pymysql.MySQLError as error:
                 if _code(error) in _NO_SUCH_USER:
                     return None
                 raise
             grants = parse_grants([str(row[0]) for row in rows])
-            return tuple(_listed(connection, user, grant) for grant in grants)
+            # On the same connection: each pass over each account does this.
+            return User(tuple(_listed(connection, name, grant) for grant in grants), _digests(connection, name))
 
         return await self._with(work)
 
@@ -191,9 +208,16 @@ class SqlServer:
         """Make the user where there is none; it may do nothing yet."""
         await self._ask("CREATE USER IF NOT EXISTS %s@'%%' IDENTIFIED BY PASSWORD %s", _user(user), digest(password))
 
-    async def set_password(self, user: str, password: str) -> None:
-        """Change the user's password, and unlock the user."""
-        await self._ask("ALTER USER %s@'%%' IDENTIFIED BY PASSWORD %s ACCOUNT UNLOCK", _user(user), digest(password))
+    async def set_password(self, user: str, password: str, *, keep: bool = False) -> None:
+        """Change the user's password, and unlock the user; with `keep`, the former password stays valid beside it."""
+        name, new = _user(user), digest(password)
+
+        def work(connection: _Connection) -> None:
+            former = choose_kept(_digests(connection, name), new) if keep else ""
+            words, values = identified((new, former) if former else (new,))
+            _run(connection, f"ALTER USER %s@'%%' {words} ACCOUNT UNLOCK", name, *values)
+
+        await self._with(work)
 
     async def grant(self, user: str, schema: str) -> None:
         """Give the user what a service needs in the schema; what it has beside that stays."""
@@ -296,10 +320,16 @@ def connect(login: ServerLogin) -> MariaDB:
     return SqlServer(login, _UNKEPT)
 
 
-def digest(password: str) -> str:
-    """Return a password as the server keeps it (mysql_native_password)."""
-    once = hashlib.sha1(password.encode(), usedforsecurity=False).digest()
-    return "*" + hashlib.sha1(once, usedforsecurity=False).hexdigest().upper()
+def _digests(connection: _Connection, user: str) -> tuple[str, ...]:
+    """Return the digests of a user's passwords; none where the server does not keep them so, or not for our eyes."""
+    try:
+        rows = _run(connection, READ_PASSWORDS, user)
+    except pymysql.MySQLError as error:
+        # Why we are refused makes no difference: without the digests, a user is worked on all the same.
+        if _is_passing(_code(error)):
+            raise
+        return ()
+    return read_digests(rows[0][0]) if rows else ()
 
 
 def _listed(connection: _Connection, user: str, grant: Grant) -> Grant:
@@ -377,6 +407,11 @@ def _code(error: pymysql.MySQLError) -> int:
     return error.args[0] if error.args and isinstance(error.args[0], int) else 0
 
 
+def _is_passing(code: int) -> bool:
+    # What begins with 2 is the client's own: the connection broke.
+    return code in _PASSING or code == 0 or CR.CR_UNKNOWN_ERROR <= code < 3000
+
+
 def _translate(error: pymysql.MySQLError, login: ServerLogin) -> AdapterError:
     """Return our error for a foreign one, with nothing of the statement in it."""
     code = _code(error)
@@ -387,7 +422,7 @@ def _translate(error: pymysql.MySQLError, login: ServerLogin) -> AdapterError:
         return Refused(f"{where} does not let user {login.user} do this (error {code})")
     if code in {CR.CR_CONN_HOST_ERROR, CR.CR_CONNECTION_ERROR}:
         return Unavailable(f"{where} does not answer")
-    if code in _PASSING or code == 0 or CR.CR_UNKNOWN_ERROR <= code < 3000:
+    if _is_passing(code):
         return Unavailable(f"{where} is not ready (error {code})")
     if code in _TELLING:
         return Rejected(f"{where}: {error.args[1]}")

@@ -15,7 +15,8 @@ NOT_NEEDED = "openstack.org/not-needed"
 DEPLOYED_BY = "dataplane.openstack.org/deployed-by-"
 # On a service of a node: a digest of the images that its webhook would fill in, as they were at the last write.
 DEFAULT_IMAGES = "dataplane.openstack.org/default-images"
-# On a KeystoneService that a service made: the version of the Secret whose password the service is configured with.
+# On a KeystoneService or a MariaDBAccount: the version of the Secret with which its service works.
+# At a KeystoneService, that is when new pods are ready with it; at a MariaDBAccount, when no pod has another one.
 CONFIGURED_WITH = "openstack.org/configured-with"
 # On a Secret that a resource writes for others: the digest of its content. One that a user wrote has none.
 EXPORTED = "openstack.org/content"

@@ -133,6 +133,13 @@ class MariaDBAccountStatus(Status, frozen=True, kw_only=True):
 
     currentSecret: Annotated[str, describe("The Secret with the password that the server has now.")] = ""
     server: Annotated[str, describe("The Galera that has the user.")] = ""
+    formerPasswordUsers: Annotated[
+        tuple[str, ...],
+        describe(
+            "The resources, as Kind/name, that may still log in with the former password. The server accepts it beside "
+            "the new one until all of them work with the new one."
+        ),
+    ] = ()
     hash: Annotated[dict[str, str], describe("Hashes of what was last applied, by topic.")] = {}
 
 

@@ -8,6 +8,7 @@ from stackwright.adapters.mariadb_grants import NEEDED
 from stackwright.blueprint.generated import Reader
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.needs import TYPES, Api, Census
+from stackwright.blueprint.needs.need import Noted
 from stackwright.blueprint.providers import Sight
 from stackwright.blueprint.service import Service
 from stackwright.kube.resource import Resource
@@ -63,6 +64,12 @@ def list_confirmed(service: Service[Any, Any], resource: Any, look: Look) -> tup
     """Return what the needs of a resource ask for once its pods are ready with what they came to."""
     around = sight(look)
     return tuple(item for need in service.needs_of(resource) for item in need.confirm(resource, around))
+
+
+def list_settled(service: Service[Any, Any], resource: Any, look: Look) -> tuple[Noted, ...]:
+    """Return what to write on existing objects once all that a resource runs works with what its needs came to."""
+    around = sight(look)
+    return tuple(item for need in service.needs_of(resource) for item in need.note_settled(resource, around))
 
 
 def _types(service: Service[Any, Any]) -> list[type[Any]]:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import secrets
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -71,11 +72,25 @@ def account_rotated(cloud: Cloud) -> None:
     cloud.kubectl("wait", "--for=delete", "mariadbaccount/keystone", "--timeout=180s")
 
 
+def password_changed(cloud: Cloud) -> None:
+    """Change the password of the account; the server accepts the former one until no pod has it any more."""
+    before = generation(cloud)
+    body = json.dumps({"stringData": {"DatabasePassword": secrets.token_hex(16)}})
+    cloud.kubectl("patch", "secret/keystone-db-secret", f"--patch={body}")
+    rolled(cloud, before)
+    users = "{.status.formerPasswordUsers}"
+    eventually(lambda: not cloud.kubectl.get("mariadbaccount/keystone", users), "the new password alone is valid")
+
+
 def keys_rotated(cloud: Cloud) -> None:
     cloud.stackwright("action", "run", "keystone", "rotate-keys", "--id", "under-load", "--timeout", "240s")
 
 
-@pytest.mark.parametrize("change", [reconfigured, account_rotated, keys_rotated], ids=lambda change: change.__name__)
+@pytest.mark.parametrize(
+    "change",
+    [reconfigured, password_changed, account_rotated, keys_rotated],
+    ids=lambda change: change.__name__,
+)
 def test_a_change_loses_no_request(cloud: Cloud, tell: Tell, change: Callable[[Cloud], None]) -> None:
     with load(cloud.endpoint("public"), cloud.token()) as seen:
         eventually(lambda: seen.answered > 100, "the load has begun")

@@ -20,6 +20,17 @@ Everything = Callable[[str, str], None]
 PASSWORD = 'a pass\'word with "signs" and 100 % \\'
 
 
+async def grants(server: MariaDB, user: str) -> tuple[Grant, ...] | None:
+    found = await server.user(user)
+    return None if found is None else found.grants
+
+
+async def has_other_password(server: MariaDB, user: str, password: str) -> bool:
+    found = await server.user(user)
+    assert found is not None
+    return found.has_other_password(password)
+
+
 class MariaDBContract:
     """Each test has names of its own, so a server may be used by many."""
 
@@ -85,15 +96,15 @@ class MariaDBContract:
             await server.drop_schema(LEDGER)
 
     async def test_a_user_comes_with_no_rights_and_goes(self, server: MariaDB, name: str) -> None:
-        assert await server.grants(name) is None
+        assert await grants(server, name) is None
         assert not await server.accepts(name, PASSWORD)
         for _ in range(2):
             await server.create_user(name, PASSWORD)
-        assert await server.grants(name) == ()
+        assert await grants(server, name) == ()
         assert await server.accepts(name, PASSWORD)
         for _ in range(2):
             await server.drop_user(name)
-        assert await server.grants(name) is None
+        assert await grants(server, name) is None
         assert not await server.accepts(name, PASSWORD)
 
     async def test_a_password_is_changed(self, server: MariaDB, name: str) -> None:
@@ -105,12 +116,42 @@ class MariaDBContract:
         assert not await server.accepts(name, PASSWORD)
         await server.drop_user(name)
 
+    async def test_a_former_password_stays_until_it_is_taken_away(self, server: MariaDB, name: str) -> None:
+        await server.create_user(name, PASSWORD)
+        assert not await has_other_password(server, name, PASSWORD)
+        for _ in range(2):
+            await server.set_password(name, "another", keep=True)
+            assert await server.accepts(name, "another")
+            assert await server.accepts(name, PASSWORD)
+            assert await has_other_password(server, name, "another")
+        assert not await server.accepts(name, "neither")
+        assert await grants(server, name) == ()
+        await server.set_password(name, "another")
+        assert await server.accepts(name, "another")
+        assert not await server.accepts(name, PASSWORD)
+        assert not await has_other_password(server, name, "another")
+        await server.drop_user(name)
+
+    async def test_of_two_changes_in_a_row_the_oldest_password_is_kept(self, server: MariaDB, name: str) -> None:
+        await server.create_user(name, PASSWORD)
+        await server.set_password(name, "mistyped", keep=True)
+        await server.set_password(name, "another", keep=True)
+        assert await server.accepts(name, "another")
+        assert await server.accepts(name, PASSWORD)
+        assert not await server.accepts(name, "mistyped")
+        # Clients answer only once when they are asked again, so there are never three.
+        await server.set_password(name, PASSWORD, keep=True)
+        assert await server.accepts(name, "another")
+        await server.drop_user(name)
+
     async def test_a_user_with_signs_in_its_name_is_quoted(self, server: MariaDB, name: str) -> None:
         user = f"o'{name} 100 %s"
         await server.create_user(user, PASSWORD)
         assert await server.accepts(user, PASSWORD)
+        await server.set_password(user, "another", keep=True)
+        assert await has_other_password(server, user, "another")
         await server.drop_user(user)
-        assert await server.grants(user) is None
+        assert await grants(server, user) is None
 
     async def test_a_grant_is_of_one_schema_and_is_taken_away(self, server: MariaDB, name: str) -> None:
         other = f"{name}_other"
@@ -118,12 +159,12 @@ class MariaDBContract:
         for _ in range(2):
             await server.grant(name, name)
         await server.grant(name, other)
-        assert sorted(await server.grants(name) or (), key=lambda grant: grant.scope) == [
+        assert sorted(await grants(server, name) or (), key=lambda grant: grant.scope) == [
             needed_in(name),
             needed_in(other),
         ]
         await server.revoke(name, needed_in(other))
-        assert await server.grants(name) == (Grant(f"{name}.*", NEEDED),)
+        assert await grants(server, name) == (Grant(f"{name}.*", NEEDED),)
         await server.drop_user(name)
 
     async def test_everything_is_told_by_name_and_what_is_too_much_is_taken_away(
@@ -131,13 +172,13 @@ class MariaDBContract:
     ) -> None:
         await server.create_user(name, PASSWORD)
         everything(name, name)
-        (given,) = await server.grants(name) or ()
+        (given,) = await grants(server, name) or ()
         assert given.scope == f"{name}.*"
         assert given.privileges >= ALL_IN_SCHEMA
         excess = given.beyond(needed_in(name))
         assert excess is not None
         await server.revoke(name, excess)
-        assert await server.grants(name) == (needed_in(name),)
+        assert await grants(server, name) == (needed_in(name),)
         await server.drop_user(name)
 
     @pytest.mark.parametrize("system", ["mysql", "MySQL", "`mysql`", "mysql ", "#mysql50#mysql", "sys"])
@@ -152,7 +193,7 @@ class MariaDBContract:
         ):
             with pytest.raises(Rejected, match="schema of the server itself"):
                 await change
-        assert await server.grants(name) == ()
+        assert await grants(server, name) == ()
         await server.drop_user(name)
 
     @pytest.mark.parametrize("system", ["root", "root ", "Root", "'root'@'%'", "mysql", "mariadb.sys", "PUBLIC"])

@@ -3,10 +3,12 @@
 from dataclasses import dataclass, field, replace
 
 from stackwright.adapters.errors import Refused, Rejected, Unavailable
-from stackwright.adapters.mariadb import MariaDB, Schema, ServerLogin, digest
+from stackwright.adapters.mariadb import MariaDB, Schema, ServerLogin
+from stackwright.adapters.mariadb import User as Found
 from stackwright.adapters.mariadb_grants import Grant, needed_in
 from stackwright.adapters.mariadb_marks import UNMARKED, Mark, Thing
 from stackwright.adapters.mariadb_names import schema_problem, user_problem
+from stackwright.adapters.mariadb_passwords import digest
 
 # What the real server calls what it was asked for.
 _CHARACTER_SETS = {"utf8": "utf8mb3", "utf8mb3": "utf8mb3", "utf8mb4": "utf8mb4", "latin1": "latin1"}
@@ -14,10 +16,11 @@ _CHARACTER_SETS = {"utf8": "utf8mb3", "utf8mb3": "utf8mb3", "utf8mb4": "utf8mb4"
 
 @dataclass
 class User:
-    """A user: the digest of its password, and what it may do."""
+    """A user: the digest of its password, what it may do, and the digest of a former password that is valid, too."""
 
     digest: str
     grants: dict[str, Grant] = field(default_factory=dict)
+    former: str = ""
 
 
 @dataclass
@@ -84,24 +87,28 @@ class _Session:
         self._enter(f"drop schema {_schema(name)}")
         self.server.schemas.pop(name, None)
 
-    async def grants(self, user: str) -> tuple[Grant, ...] | None:
+    async def user(self, name: str) -> Found | None:
         self._enter()
-        found = self.server.users.get(user)
-        return None if found is None else tuple(found.grants.values())
+        found = self.server.users.get(name)
+        if found is None:
+            return None
+        return Found(tuple(found.grants.values()), tuple(filter(None, (found.digest, found.former))))
 
     async def accepts(self, user: str, password: str) -> bool:
         if self.server.down:
             self._enter()
         found = self.server.users.get(user)
-        return found is not None and found.digest == digest(password)
+        return found is not None and digest(password) in (found.digest, found.former)
 
     async def create_user(self, user: str, password: str) -> None:
         self._enter(f"create user {_user(user)}")
         self.server.users.setdefault(user, User(digest(password)))
 
-    async def set_password(self, user: str, password: str) -> None:
-        self._enter(f"set password {_user(user)}")
-        self._user(user).digest = digest(password)
+    async def set_password(self, user: str, password: str, *, keep: bool = False) -> None:
+        self._enter(f"set password {_user(user)}{' beside the former' if keep else ''}")
+        found, new = self._user(user), digest(password)
+        known = [found.former, found.digest] if keep else []
+        found.digest, found.former = new, next((text for text in known if text not in ("", new)), "")
 
     async def grant(self, user: str, schema: str) -> None:
         self._enter(f"grant {_user(user)} {_schema(schema)}")

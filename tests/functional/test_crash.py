@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from stackwright.adapters.mariadb import digest
+from stackwright.adapters.mariadb_passwords import digest
 from stackwright.kube import config
 from stackwright.kube.client import Client
 from stackwright.kube.config import Connection

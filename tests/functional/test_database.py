@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
-from stackwright.adapters.mariadb import Schema, digest
+from stackwright.adapters.mariadb import Schema
 from stackwright.adapters.mariadb_grants import ALL, ALL_IN_SCHEMA, Grant, needed_in
+from stackwright.adapters.mariadb_passwords import digest
+from stackwright.api.annotations import CONFIGURED_WITH
 from stackwright.api.mariadb import MariaDBAccount, MariaDBDatabase
 from stackwright.controllers.database import controllers
 from stackwright.controllers.dialling import Dialler
@@ -19,8 +21,11 @@ from stackwright.kube.client import Client
 from stackwright.kube.errors import Invalid
 from stackwright.kube.resource import JsonObject
 from stackwright.kube.runtime import Runtime
+from stackwright.kube.shapes.belonging import MADE_FOR
+from stackwright.services.keystone.kinds import KeystoneAPI
 from stackwright.services.mariadb.kinds import Galera
 from stackwright.services.mariadb.root_password import ROUNDS
+from stackwright.services.nova.kinds.nova import Nova
 from tests.fakes.mariadb import FakeMariaDB, User
 from tests.functional.cloud import Cloud
 from tests.functional.running import running
@@ -79,6 +84,11 @@ class Database(Cloud):
 
     async def password(self, password: str = "first-password") -> None:  # noqa: S107  test data
         await self.secret("keystone-db-secret", DatabasePassword=password)
+
+    async def made_for(self, maker: str | None) -> None:
+        """Say for which resource the account was made."""
+        body = {"metadata": {"annotations": {MADE_FOR: maker}}}
+        await self.client.patch(MariaDBAccount, "keystone", self.namespace, body)
 
     async def whole(self, **account: Any) -> None:
         """Write all of it, and wait until all of it is there."""
@@ -169,6 +179,126 @@ async def test_a_changed_secret_changes_the_password_without_a_poll(
         await cloud.password("second-password")
         await until(lambda: fake.users["keystone"].digest == digest("second-password"))
         assert fake.calls.count("create user keystone") == 1
+
+
+def keystone(namespace: str, **spec: Any) -> JsonObject:
+    said = {"secret": "osp-secret", "databaseInstance": "openstack", "databaseAccount": "keystone", **spec}
+    said["memcachedInstance"] = "memcached"
+    return {"metadata": {"name": "keystone", "namespace": namespace}, "spec": said}
+
+
+async def work_with(cloud: Database, version: str) -> None:
+    """Write what a service writes when all that logs in works with this version of the Secret."""
+    body = {"metadata": {"annotations": {CONFIGURED_WITH: version}}}
+    await cloud.client.patch(MariaDBAccount, "keystone", cloud.namespace, body)
+
+
+@pytest.mark.usefixtures("operator")
+async def test_a_former_password_is_valid_until_the_service_works_with_the_new_one(
+    client: Client, namespace: str, cloud: Database, fake: FakeMariaDB
+) -> None:
+    await cloud.whole()
+    await client.apply(KeystoneAPI, keystone(namespace), field_manager="user")
+    before = (await client.get(Secret, "keystone-db-secret", namespace)).metadata.resourceVersion
+    await cloud.password("second-password")
+    user = fake.users["keystone"]
+    await until(lambda: (user.digest, user.former) == (digest("second-password"), digest("first-password")))
+    told = await eventually(client, MariaDBAccount, "keystone", namespace, lambda seen: seen.status.formerPasswordUsers)
+    assert told.status.formerPasswordUsers == ("KeystoneAPI/keystone",)
+    said = conditions.find(told.status.conditions, "MariaDBAccountReady")
+    assert said is not None
+    assert (said.status, said.reason) == ("True", "FormerPasswordValid")
+    sentence = (
+        "until KeystoneAPI keystone is Ready and all its pods, and what reads from it, work with the one in Secret"
+    )
+    assert f"{sentence} keystone-db-secret or with another account; do not change" in said.message
+    assert "first-password" not in str(told)
+    assert digest("first-password") not in str(told)
+
+    # What says that it works with the Secret of before says nothing of this one.
+    await work_with(cloud, before)
+    await cloud.password("third-password")
+    await until(lambda: (user.digest, user.former) == (digest("third-password"), digest("first-password")))
+
+    await work_with(cloud, (await client.get(Secret, "keystone-db-secret", namespace)).metadata.resourceVersion)
+    await until(lambda: (user.digest, user.former) == (digest("third-password"), ""))
+    told = await eventually(
+        client, MariaDBAccount, "keystone", namespace, lambda seen: not seen.status.formerPasswordUsers
+    )
+    said = conditions.find(told.status.conditions, "MariaDBAccountReady")
+    assert said is not None
+    assert said.reason == "Ready"
+    assert "former" not in said.message
+
+
+@pytest.mark.usefixtures("operator")
+@pytest.mark.parametrize(
+    "spec",
+    [
+        pytest.param({"databaseAccount": "another"}, id="it-names-another-account-than-a-users"),
+        pytest.param({"provisioning": "Job", MADE_FOR: "KeystoneAPI/keystone"}, id="it-asks-for-jobs"),
+        pytest.param({"databaseAccount": "another", MADE_FOR: "KeystoneAPI/other"}, id="it-was-made-for-another"),
+    ],
+)
+async def test_nobody_is_waited_for_who_does_not_use_the_account(
+    client: Client, namespace: str, cloud: Database, fake: FakeMariaDB, spec: JsonObject
+) -> None:
+    await cloud.whole()
+    await cloud.made_for(spec.get(MADE_FOR))
+    spec = {key: value for key, value in spec.items() if key != MADE_FOR}
+    await client.apply(KeystoneAPI, keystone(namespace, **spec), field_manager="user")
+    await cloud.password("second-password")
+    user = fake.users["keystone"]
+    await until(lambda: (user.digest, user.former) == (digest("second-password"), ""))
+
+
+@pytest.mark.usefixtures("operator")
+async def test_a_service_that_names_another_account_by_now_may_still_use_the_one_before(
+    client: Client, namespace: str, cloud: Database, fake: FakeMariaDB
+) -> None:
+    await cloud.whole()
+    await cloud.made_for("KeystoneAPI/keystone")
+    await client.apply(KeystoneAPI, keystone(namespace), field_manager="user")
+    await cloud.password("second-password")
+    user = fake.users["keystone"]
+    await until(lambda: (user.digest, user.former) == (digest("second-password"), digest("first-password")))
+
+    await client.apply(KeystoneAPI, keystone(namespace, databaseAccount="another"), field_manager="user")
+    # Changed once more, so that a pass sees both: all pods had the first one.
+    await cloud.password("third-password")
+    await until(lambda: user.digest == digest("third-password"))
+    assert user.former == digest("first-password")
+
+
+@pytest.mark.usefixtures("operator")
+async def test_a_cell_that_is_removed_keeps_the_former_password(
+    client: Client, namespace: str, cloud: Database, fake: FakeMariaDB
+) -> None:
+    await cloud.whole()
+    # It has no cell1 any more, for which the account was made, and still waits for servers there.
+    await cloud.made_for("Nova/nova")
+    spec = {"secret": "osp-secret", "cellTemplates": {"cell0": {"cellDatabaseAccount": "nova-cell0"}}}
+    metadata = {"name": "nova", "namespace": namespace}
+    await client.apply(Nova, {"metadata": metadata, "spec": spec}, field_manager="user")
+    await cloud.password("second-password")
+    user = fake.users["keystone"]
+    await until(lambda: (user.digest, user.former) == (digest("second-password"), digest("first-password")))
+    told = await eventually(client, MariaDBAccount, "keystone", namespace, lambda seen: seen.status.formerPasswordUsers)
+    assert told.status.formerPasswordUsers == ("Nova/nova",)
+
+
+@pytest.mark.usefixtures("operator")
+async def test_a_former_password_goes_with_the_service_that_used_it(
+    client: Client, namespace: str, cloud: Database, fake: FakeMariaDB
+) -> None:
+    await cloud.whole()
+    await client.apply(KeystoneAPI, keystone(namespace), field_manager="user")
+    await cloud.password("second-password")
+    user = fake.users["keystone"]
+    await until(lambda: user.former == digest("first-password"))
+    await client.delete(KeystoneAPI, "keystone", namespace)
+    await until(lambda: user.former == "")
+    assert user.digest == digest("second-password")
 
 
 @pytest.mark.usefixtures("operator")

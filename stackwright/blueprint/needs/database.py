@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from stackwright.api import paths
-from stackwright.api.annotations import GENERATED_FOR
+from stackwright.api.annotations import CONFIGURED_WITH, GENERATED_FOR
 from stackwright.api.base import JsonObject, ObjectMeta, Resource
 from stackwright.api.mariadb import (
     DATABASE_LABEL,
@@ -28,7 +28,17 @@ from stackwright.api.mariadb import (
 from stackwright.blueprint import names, value_types
 from stackwright.blueprint.claims import ANOTHER_NAME, NAME, Claim, claim_object
 from stackwright.blueprint.digests import digest
-from stackwright.blueprint.needs.need import KEEP, MAKE, Imagination, Need, Places, Provision, Resolved, Retirement
+from stackwright.blueprint.needs.need import (
+    KEEP,
+    MAKE,
+    Imagination,
+    Need,
+    Noted,
+    Places,
+    Provision,
+    Resolved,
+    Retirement,
+)
 from stackwright.blueprint.passwords import NewSecret
 from stackwright.blueprint.providers import Provider, Sight
 from stackwright.blueprint.secret_values import read_database_password
@@ -136,6 +146,10 @@ class Database(Need):
         named = str(paths.find(resource.spec, self.account) or "")
         return named or (self.usual_account(resource) if self.usual_account is not None else "")
 
+    def credential_of(self, resource: Any) -> str:
+        """Return the name of the account, if a resource stands for it."""
+        return "" if self._is_by_job(resource) else self.account_of(resource)
+
     def schemas(self, resource: Any) -> Iterator[str]:
         """Yield the schema."""
         yield names.schema(self.database(resource))
@@ -232,6 +246,17 @@ class Database(Need):
     def _missing(self, server: Provider) -> Wait:
         message = f"{server} does not exist; create it, or name another one in spec.{self.instance}"
         return Wait("MariaDBServerMissing", message, self.made, ends=Ends.BY_AUTHOR)
+
+    def note_settled(self, resource: Any, sight: Sight) -> Iterator[Noted]:
+        """Yield the version of the Secret on the account, if the server still accepts the former password, too."""
+        name = self.credential_of(resource)
+        account = sight(MariaDBAccount, name) if name else None
+        secret = sight(Secret, account.spec.secret) if account and account.status.formerPasswordUsers else None
+        if account is None or secret is None:
+            return
+        version = secret.metadata.resourceVersion
+        if account.metadata.annotations.get(CONFIGURED_WITH) != version:
+            yield Noted(account, CONFIGURED_WITH, version)
 
     def kept(self, resource: Any, sight: Sight) -> Iterator[Resource]:
         """Yield the schema, and the account where it is of this schema: another's rests or goes on with that one."""

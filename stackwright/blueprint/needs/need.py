@@ -79,6 +79,15 @@ class Retirement:
 
 
 @dataclass(frozen=True)
+class Noted:
+    """An annotation of an existing object, by which its keeper knows what a service works with."""
+
+    resource: Resource
+    annotation: str
+    value: str
+
+
+@dataclass(frozen=True)
 class WantedPassword:
     """A password of spec.secret: its key there; a `fernet` key is one by which the service encrypts.
 
@@ -205,6 +214,10 @@ class Need(ABC):
         """Yield what it asks for, in place of what it did before, once pods are ready with what it came to."""
         return ()
 
+    def note_settled(self, resource: Any, sight: Sight) -> Iterable["Noted"]:
+        """Yield what to write on existing objects once nothing works with anything else than what it came to."""
+        return ()
+
     def kept(self, resource: Any, sight: Sight) -> Iterable[Resource]:
         """Yield the existing objects that it keeps for the resource: no owner reference leads to them."""
         return ()
@@ -236,6 +249,10 @@ class Need(ABC):
     def logs_in_with(self, resource: Any, item: Resource) -> bool:
         """Return whether a credential is one that the service needs for this, or may have needed before."""
         return False
+
+    def credential_of(self, resource: Any) -> str:
+        """Return the name of the credential that the pods of a resource log in with; "" where it does not say."""
+        return ""
 
     @classmethod
     def retire(cls, item: Any, resource: Any, sight: Sight) -> Retirement:  # noqa: ARG003  most need neither

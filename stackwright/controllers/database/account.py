@@ -23,6 +23,7 @@ from stackwright.blueprint.secret_values import read_database_password
 from stackwright.controllers.absent_servers import Absent
 from stackwright.controllers.database import marks
 from stackwright.controllers.database.marks import UNKEPT, Holding
+from stackwright.controllers.database.password_users import find_behind
 from stackwright.controllers.database.schema import DATABASE_READY
 from stackwright.controllers.database.server import (
     SERVER_READY,
@@ -34,7 +35,7 @@ from stackwright.controllers.looks import Looker
 from stackwright.controllers.reserved_database_names import SYSTEM
 from stackwright.kube.builtin import Secret
 from stackwright.kube.errors import Blocked
-from stackwright.kube.plan import Ends, Plan, Step, Wait
+from stackwright.kube.plan import Caution, Ends, Plan, Step, Wait
 from stackwright.kube.shapes.external import external
 
 ACCOUNT_READY = "MariaDBAccountReady"
@@ -43,7 +44,10 @@ FINALIZER = "openstack.org/mariadbaccount"
 
 @dataclass(frozen=True)
 class Seen:
-    """What was seen of an account. `server` is None if the resource names no server."""
+    """What was seen of an account. `server` is None if the resource names no server.
+
+    `behind` are the resources that may still use the former password; `former` says that the server accepts one.
+    """
 
     server: Server | Absent | None
     waits: tuple[Wait, ...] = ()
@@ -52,6 +56,8 @@ class Seen:
     password: str = field(default="", repr=False)
     grants: tuple[Grant, ...] | None = None
     accepted: bool = False
+    former: bool = False
+    behind: tuple[str, ...] = ()
     holding: Holding = UNKEPT
 
 
@@ -80,9 +86,10 @@ class MarkUser(UserStep):
 
 @dataclass(frozen=True)
 class SetPassword(UserStep):
-    """Change the user's password."""
+    """Change the user's password; with `keep`, the former one stays valid beside it."""
 
     password: str = field(repr=False)
+    keep: bool = False
 
 
 @dataclass(frozen=True)
@@ -106,19 +113,24 @@ class DropUser(UserStep):
 
 async def observe(account: MariaDBAccount, world: World) -> Seen:
     """Look for schema, server and password, then for the user."""
-    seen = _inputs(account, world.looker(account), world.foreign(account, ACCOUNT_READY))
+    look = world.looker(account)
+    seen = _inputs(account, look, world.foreign(account, ACCOUNT_READY))
+    secret = look(Secret, account.spec.secret)
     refused = seen.foreign or user_problem(account.spec.userName)
     if not isinstance(seen.server, Server) or refused or (seen.waits and not account.deleting):
         return seen
     session = await world.session(seen.server)
     user = account.spec.userName
     try:
-        grants = await session.grants(user)
-        accepted = bool(grants is not None and seen.password and await session.accepts(user, seen.password))
+        found = await session.user(user)
+        accepted = bool(found is not None and seen.password and await session.accepts(user, seen.password))
+        former = found is not None and accepted and found.has_other_password(seen.password)
         holding = await world.holding(account, session, seen.server, Thing(USER, user))
     except AdapterError as error:
         raise seen.server.explain(error) from error
-    return replace(seen, grants=grants, accepted=accepted, holding=holding)
+    grants = found.grants if found is not None else None
+    behind = find_behind(account, secret, world.context) if former or (found is not None and not accepted) else ()
+    return replace(seen, grants=grants, accepted=accepted, former=former, behind=behind, holding=holding)
 
 
 def _inputs(account: MariaDBAccount, look: Looker, foreign: Blocked | None) -> Seen:
@@ -174,15 +186,32 @@ def decide(account: MariaDBAccount, seen: Seen) -> Plan:
     steps: list[Step] = []
     if mark := marks.adopted(account, seen.holding, known=bool(account.status.server)):
         steps.append(MarkUser(server, user, mark, reason="MarkingUser", condition=ACCOUNT_READY))
-    if not seen.accepted:
-        steps.append(SetPassword(server, user, seen.password, reason="ChangingPassword", condition=ACCOUNT_READY))
+    if not seen.accepted or (seen.former and not seen.behind):
+        reason = "RemovingFormerPassword" if seen.accepted else "ChangingPassword"
+        keep = bool(seen.behind)
+        steps.append(SetPassword(server, user, seen.password, keep, reason=reason, condition=ACCOUNT_READY))
     if not any(grant.scope == wanted.scope and grant.privileges >= wanted.privileges for grant in seen.grants):
         steps.append(GrantSchema(server, user, seen.schema, reason="Granting", condition=ACCOUNT_READY))
     if steps:
         return _do(*steps)
     # Excess rights are revoked last, so that the user never lacks the rights that it needs.
     excess = (grant.beyond(wanted) if grant.scope == wanted.scope else grant for grant in seen.grants)
-    return _revoking(server, user, (grant for grant in excess if grant is not None))
+    revoking = _revoking(server, user, (grant for grant in excess if grant is not None))
+    return revoking if revoking.steps else _settled(account, seen)
+
+
+def _settled(account: MariaDBAccount, seen: Seen) -> Plan:
+    """Return what is said of a user that is as it should be: whether it has a former password, too, and until when."""
+    if not seen.former:
+        # What was said of a former password is over.
+        return Plan(done=(ACCOUNT_READY,))
+    behind = ", ".join(seen.behind).replace("/", " ")
+    message = (
+        f"User {account.spec.userName} can log in with its former password, too, until {behind} is Ready and all its "
+        f"pods, and what reads from it, work with the one in Secret {account.spec.secret} or with another account; do "
+        "not change the password again before"
+    )
+    return Plan(cautions=(Caution("FormerPasswordValid", message, ACCOUNT_READY),))
 
 
 def _out_of_reach(account: MariaDBAccount, server: Server, seen: Seen) -> Plan:
@@ -285,8 +314,13 @@ def tell(account: MariaDBAccount, seen: Seen) -> MariaDBAccountStatus:
     if not isinstance(seen.server, Server) or seen.grants is None or _is_refused(account, seen):
         return account.status
     current = account.spec.secret if seen.accepted else account.status.currentSecret
-    galera = marks.noted(account, seen.holding)
-    return msgspec.structs.replace(account.status, currentSecret=current, server=seen.server.name, hash=galera)
+    return msgspec.structs.replace(
+        account.status,
+        currentSecret=current,
+        server=seen.server.name,
+        formerPasswordUsers=seen.behind if seen.former else (),
+        hash=marks.noted(account, seen.holding),
+    )
 
 
 def _is_refused(account: MariaDBAccount, seen: Seen) -> bool:
@@ -322,7 +356,7 @@ async def accounts(step: UserStep, world: World) -> None:
             case MarkUser():
                 await session.set_mark(thing, step.mark)
             case SetPassword():
-                await session.set_password(step.user, step.password)
+                await session.set_password(step.user, step.password, keep=step.keep)
             case GrantSchema():
                 await session.grant(step.user, step.schema)
             case Revoke():

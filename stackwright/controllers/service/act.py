@@ -1,12 +1,13 @@
 """What a pass over a service does besides applying its children: Secrets, logs, ownership, retired accounts."""
 
+import contextlib
 from collections.abc import Iterable
 from datetime import datetime
 
 from stackwright import tasks
 from stackwright.api.annotations import GENERATED_AGAIN, GENERATED_FOR
 from stackwright.api.base import CustomResource, JsonObject
-from stackwright.blueprint.needs.need import Retirement
+from stackwright.blueprint.needs.need import Noted, Retirement
 from stackwright.blueprint.passwords import NewSecret
 from stackwright.blueprint.secret_values import encode
 from stackwright.controllers.service import labels, rings
@@ -14,7 +15,7 @@ from stackwright.controllers.service.environment import Environment
 from stackwright.kube import clock, pods
 from stackwright.kube.builtin import Job, Pod, Secret
 from stackwright.kube.controller import Context
-from stackwright.kube.errors import AlreadyExists, KubeError
+from stackwright.kube.errors import AlreadyExists, KubeError, NotFound
 from stackwright.kube.resource import Resource, owner_reference
 from stackwright.kube.shapes.belonging import maker_of
 from stackwright.kube.shapes.child import Child
@@ -106,6 +107,13 @@ async def forget_marks(confirmed: Iterable[Child], resource: CustomResource, con
         if present is not None and stale and labels.belongs(present, resource):
             body = {"metadata": {"annotations": stale}}
             await context.client.patch(item.of, present.metadata.name, present.metadata.namespace, body)
+
+
+async def note(entry: Noted, context: Context) -> None:
+    """Write on an object what a service works with; on one that is gone there is nothing to write."""
+    metadata, body = entry.resource.metadata, {"metadata": {"annotations": {entry.annotation: entry.value}}}
+    with contextlib.suppress(NotFound):
+        await context.client.patch(type(entry.resource), metadata.name, metadata.namespace, body)
 
 
 async def retire(entry: Retirement, resource: CustomResource, context: Context) -> None:

@@ -64,11 +64,16 @@ async def settle(
     look: Looker,
     context: Context,
 ) -> None:
-    """Mark the credentials that a service uses whose pods are all of the present, and delete older ones."""
+    """Mark the credentials that a service uses whose pods are all of the present, and delete older ones.
+
+    What is written on other objects is what was read when this pass began: by now, they may be ahead of it.
+    """
     marks = tuple(use.finish(resource, intent.used, look))
     retired = _retired(service, resource, intent.facts, look, context)
-    if (marks or retired) and not is_read_by_others(_exports_of(service, resource, intent), look):
+    if (marks or retired or intent.settled) and not is_read_by_others(_exports_of(service, resource, intent), look):
         await mark(resource, marks, context)
+        for note in intent.settled:
+            await act.note(note, context)
         for entry in retired:
             await act.retire(entry, resource, context)
 

@@ -15,6 +15,7 @@ from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.generated import Generated
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.needs import Password
+from stackwright.blueprint.needs.need import Noted
 from stackwright.blueprint.passwords import NewSecret, Source
 from stackwright.blueprint.secret_values import encode
 from stackwright.blueprint.service import Service
@@ -81,6 +82,8 @@ class Intent(Generic[F]):
     noted: Mapping[str, str] = field(default_factory=dict)
     # What others export and it reads, as it was read now.
     used: tuple[Used, ...] = ()
+    # What to write on objects once nothing works with anything else than what was read now.
+    settled: tuple[Noted, ...] = ()
     # In how many seconds there is something to do that nothing wakes us for.
     wake: float | None = None
 
@@ -209,6 +212,7 @@ def _deployed(service: Service[C, F], resource: C, seen: Seen, facts: F, common:
         # Several needs may read the same Secret.
         used=tuple(dict.fromkeys(filter(None, map(use.read_of, inputs.list_given(service, resource, seen.look))))),
         noted={**losses.name_secrets(service, resource, facts, seen.look), **noted},
+        settled=needs.list_settled(service, resource, seen.look),
         wake=due.wake,
     )
 

@@ -11,6 +11,7 @@ from stackwright.adapters.errors import AdapterError, Refused, Rejected, Unavail
 from stackwright.adapters.mariadb import MariaDB, ServerLogin
 from stackwright.adapters.mariadb_grants import ALL_IN_SCHEMA, Grant, listed, parse_grants, takings
 from stackwright.adapters.mariadb_marks import SCHEMA, UNMARKED, Mark, Thing
+from stackwright.adapters.mariadb_passwords import choose_kept, digest, identified, read_digests
 from tests.contracts.mariadb import Everything, MariaDBContract
 from tests.fakes.mariadb import FakeMariaDB
 
@@ -247,5 +248,97 @@ def test_a_login_does_not_show_its_password() -> None:
     assert "the-password" not in repr(LOGIN)
 
 
+A, B, C = (digest(word) for word in "abc")
+PLAIN = f'{{"access":0,"plugin":"mysql_native_password","authentication_string":"{A}"}}'
+# As MariaDB 11.8 writes it: the empty one of the list stands for the row itself.
+TWO = (
+    f'{{"access":0,"version_id":110806,"plugin":"mysql_native_password","authentication_string":"{B}",'
+    f'"auth_or":[{{}},{{"plugin":"mysql_native_password","authentication_string":"{A}"}}],"account_locked":false}}'
+)
+
+
+@pytest.mark.parametrize(
+    ("row", "digests"),
+    [
+        pytest.param(PLAIN, (A,), id="one"),
+        pytest.param(PLAIN.replace("}", ',"auth_or":[{}]}'), (A,), id="one-after-there-were-two"),
+        pytest.param(TWO, (B, A), id="two"),
+        pytest.param(TWO.replace("mysql_native_password", "ed25519", 1), (A,), id="another-plugin-is-not-ours"),
+        pytest.param(PLAIN.replace(A, ""), (), id="no-password"),
+        pytest.param(PLAIN.replace(A, "invalid"), (), id="no-digest"),
+        pytest.param('{"access":18446744073709551615}', (), id="who-cannot-log-in"),
+        pytest.param("no json", (), id="what-nobody-knows"),
+    ],
+)
+def test_the_digests_of_a_user_are_read(row: str, digests: tuple[str, ...]) -> None:
+    assert read_digests(row) == digests
+
+
+@pytest.mark.parametrize(
+    ("known", "kept"),
+    [((), ""), ((C,), ""), ((A,), A), ((B, A), A), ((C, A), A), ((B, C), B)],
+)
+def test_beside_a_new_password_the_oldest_is_kept(known: tuple[str, ...], kept: str) -> None:
+    assert choose_kept(known, C) == kept
+
+
+def test_a_statement_has_one_password_or_two_as_values() -> None:
+    assert identified((B,)) == ("IDENTIFIED BY PASSWORD %s", (B,))
+    two = "IDENTIFIED VIA mysql_native_password USING %s OR mysql_native_password USING %s"
+    assert identified((B, A)) == (two, (B, A))
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        pytest.param(1146, id="an-older-server"),
+        pytest.param(1142, id="no-right-to-read"),
+        pytest.param(1044, id="no-such-right"),
+        pytest.param(1143, id="no-right-to-read-the-column"),
+        pytest.param(1356, id="a-view-that-is-broken"),
+        pytest.param(9999, id="what-nobody-knows"),
+    ],
+)
+async def test_where_digests_cannot_be_read_the_password_is_changed_all_the_same(
+    monkeypatch: pytest.MonkeyPatch, error: int
+) -> None:
+    scripted = Scripted({"SELECT": error})
+    monkeypatch.setattr(pymysql, "connect", lambda **_: scripted)
+    server = mariadb.SqlServer(LOGIN)
+    found = await server.user("nova")
+    assert found is not None
+    assert not found.has_other_password("new-password")
+    await server.set_password("nova", "new-password", keep=True)
+    assert scripted.statements[-1] == "ALTER USER %s@'%%' IDENTIFIED BY PASSWORD %s ACCOUNT UNLOCK"
+
+
+@pytest.mark.parametrize("error", [2013, 1047, 1205], ids=["it-broke", "no-quorum", "a-lock"])
+async def test_digests_that_cannot_be_read_now_are_asked_for_again(monkeypatch: pytest.MonkeyPatch, error: int) -> None:
+    scripted = Scripted({"SELECT": error})
+    monkeypatch.setattr(pymysql, "connect", lambda **_: scripted)
+    server = mariadb.SqlServer(LOGIN)
+    with pytest.raises(Unavailable):
+        await server.user("nova")
+    with pytest.raises(Unavailable):
+        # A former password would be lost.
+        await server.set_password("nova", "new-password", keep=True)
+    assert not [statement for statement in scripted.statements if statement.startswith("ALTER")]
+
+
+async def test_a_user_is_looked_at_on_one_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    scripted, opened = Scripted({"SELECT": [(TWO,)]}), list[str]()
+
+    def open_one(**login: str) -> Scripted:
+        opened.append(login["user"])
+        return scripted
+
+    monkeypatch.setattr(pymysql, "connect", open_one)
+    found = await mariadb.SqlServer(LOGIN).user("nova")
+    assert found == mariadb.User((), (B, A))
+    assert opened == ["root"]
+    assert [statement.split(maxsplit=1)[0] for statement in scripted.statements] == ["SET", "SHOW", "SELECT"]
+    assert A not in str(found)
+
+
 def test_the_digest_is_the_servers_own() -> None:
-    assert mariadb.digest("password") == "*2470C0C06DEE42FD1618BB99005ADCA2EC9D1E19"
+    assert digest("password") == "*2470C0C06DEE42FD1618BB99005ADCA2EC9D1E19"
