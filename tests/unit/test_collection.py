@@ -106,11 +106,32 @@ def test_a_service_that_is_stopped_has_not_failed_and_needs_no_restart_for_it() 
     assert "[Service]\nSuccessExitStatus=143\n" in said
     # The text of the unit is as it was on machines that have it, so that their services go on.
     assert "SuccessExitStatus" not in (folder / "templates" / "service.container.j2").read_text()
-    systemd = tasks[-1]["ansible.builtin.systemd_service"]
-    assert written["register"] in systemd["daemon_reload"]
-    assert written["register"] not in systemd["state"]
+    effect = tasks[-1]["stackwright.edpm.take_effect"]
+    assert effect["besides"] == [written["ansible.builtin.template"]["dest"]]
     (removed,) = (task for task in yaml.safe_load((folder / "tasks" / "absent.yml").read_text()) if "loop" in task)
-    assert written["ansible.builtin.template"]["dest"] in removed["loop"]
+    assert {written["ansible.builtin.template"]["dest"], effect["note"], *effect["files"]} <= set(removed["loop"])
+
+
+def test_a_service_whose_unit_was_written_by_a_run_that_ended_then_is_restarted_by_the_next_one() -> None:
+    """So nothing may follow from what this run has changed."""
+    folder = ROOT / "ansible" / "roles" / "edpm_container"
+    tasks: Any = yaml.safe_load((folder / "tasks" / "started.yml").read_text())
+    units = [task["ansible.builtin.template"] for task in tasks if "ansible.builtin.template" in task]
+    (unit,) = (each["dest"] for each in units if each["src"] == "service.container.j2")
+    effect = tasks[-1]["stackwright.edpm.take_effect"]
+    assert effect["files"] == [unit]
+    assert set(effect) == {"service", "files", "besides", "note"}
+    assert not {"when", "failed_when"} & set(tasks[-1])
+    # Files of its configuration that are no part of it are removed, and the note must not be one of them.
+    (stale,) = (task["ansible.builtin.find"] for task in tasks if "ansible.builtin.find" in task)
+    assert not effect["note"].startswith(f"{stale['paths']}/")
+
+
+def test_a_service_that_systemd_never_read_can_be_removed() -> None:
+    tasks: Any = yaml.safe_load((ROOT / "ansible/roles/edpm_container/tasks/absent.yml").read_text())
+    (stop,) = (task for task in tasks if "ansible.builtin.systemd_service" in task)
+    assert stop["ansible.builtin.systemd_service"]["daemon_reload"] is True
+    assert "'Could not find the requested service' not in" in stop["failed_when"]
 
 
 # What only looks at a machine, or at what was seen.
