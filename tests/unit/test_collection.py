@@ -134,6 +134,26 @@ def test_a_service_that_systemd_never_read_can_be_removed() -> None:
     assert "'Could not find the requested service' not in" in stop["failed_when"]
 
 
+def test_packages_are_installed_in_one_place_after_their_lists_were_renewed() -> None:
+    """A machine may come without lists, and one that has all packages is not to need their archive."""
+    place = ROOT / "ansible" / "roles" / "edpm_packages" / "tasks" / "main.yml"
+    programs = ("ansible.builtin.package:", "ansible.builtin.apt:", "ansible.builtin.dnf:")
+    users = [
+        path for path in (ROOT / "ansible").rglob("tasks/*.yml") if any(name in path.read_text() for name in programs)
+    ]
+    assert users == [place]
+    asked, seen, renewed, installed = yaml.safe_load(place.read_text())
+    assert "pkg_mgr" in asked["ansible.builtin.setup"]["gather_subset"]
+    assert (seen["check_mode"], seen["failed_when"]) == (True, False)
+    assert renewed["ansible.builtin.apt"] == {"update_cache": True}
+    conditions = [
+        "ansible_facts.pkg_mgr == 'apt'",
+        f"{seen['register']} is changed or {seen['register']}.msg is defined",
+    ]
+    assert renewed["when"] == conditions
+    assert seen["ansible.builtin.apt"] == installed["ansible.builtin.package"]
+
+
 # What only looks at a machine, or at what was seen.
 LOOKS = {"ansible.builtin.find", "ansible.builtin.assert", "ansible.builtin.stat", "ansible.builtin.slurp"}
 
