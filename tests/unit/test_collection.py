@@ -211,6 +211,32 @@ def test_a_machine_is_asked_for_all_that_could_keep_it_before_anything_changes(n
     assert {role for role, _ in asked} == {"edpm_nova", "edpm_libvirt"}
 
 
+@pytest.mark.parametrize("name", ["neutron_metadata", "ovn", "cleanup"])
+def test_ovn_leaves_a_machine_by_a_switch_that_runs(name: str) -> None:
+    """What the switch has in the kernel outlives it, and only the switch can remove it."""
+    tasks = [(role, task["name"]) for role, task in flatten_play(name)]
+    last = tasks.index(("edpm_ovs", "Remove the bridges"))
+    # The services of the switch, in whose containers the others run their commands, are stopped after that.
+    stopped = next(at for at, (role, named) in enumerate(tasks) if at > last and role == "edpm_container")
+    assert last < stopped < tasks.index(("edpm_ovs", "Remove the database, and what loads the kernel's switch"))
+    before = {("edpm_ovn", task["name"]) for _, task in flatten_role("edpm_ovn") if "command" in str(list(task))}
+    if name == "neutron_metadata":
+        before |= {("edpm_neutron_metadata", "Remove them")}
+    assert ("edpm_ovn", "Remove its bridges, and what OVN was told") in before
+    assert before <= set(tasks[:last])
+
+
+@pytest.mark.parametrize("name", ["neutron_metadata", "ovn"])
+def test_a_machine_is_removed_also_without_its_switch_and_its_cloud(name: str) -> None:
+    """A run may have been cut off after the switch was removed, and a cloud may go before its machines."""
+    asked = [task for _, task in flatten_play(name) if "podman exec ovs_vswitchd" in str(task)]
+    looks = [task for task in asked if task.get("changed_when") is False]
+    assert len(looks) > 1
+    assert all(task["failed_when"] is False for task in looks)
+    (chassis,) = {task["register"]: task for _, task in flatten_play(name) if "chassis-del" in str(task)}.values()
+    assert chassis["failed_when"] is False
+
+
 @pytest.mark.parametrize("role", ["edpm_nova", "edpm_libvirt"])
 def test_a_role_that_is_used_alone_asks_for_itself(role: str) -> None:
     tasks = [task for name, task in flatten_role(role) if name == role]
