@@ -202,7 +202,7 @@ def flatten_play(name: str) -> Iterator[tuple[str, dict[str, Any]]]:
 def test_a_machine_is_asked_for_all_that_could_keep_it_before_anything_changes(name: str) -> None:
     """A server that is shut off has no process, but a directory: libvirt lets go, and then nova-compute would not."""
     tasks = list(flatten_play(name))
-    first = next(number for number, (_, task) in enumerate(tasks) if not LOOKS & set(task))
+    first = next(number for number, (_, task) in enumerate(tasks) if not LOOKS & set(task) and "check_mode" not in task)
     asked = {(role, task["name"]) for role, task in tasks[:first] if "ansible.builtin.assert" in task}
     # Who takes no name servers, but gives them back, is never refused.
     others = [(role, task) for role, task in tasks if role != "edpm_network_config"]
@@ -240,15 +240,40 @@ def test_a_machine_is_removed_also_without_its_switch_and_its_cloud(name: str) -
 @pytest.mark.parametrize("role", ["edpm_nova", "edpm_libvirt"])
 def test_a_role_that_is_used_alone_asks_for_itself(role: str) -> None:
     tasks = [task for name, task in flatten_role(role) if name == role]
-    assert "ansible.builtin.assert" in tasks[1]
-    assert not any("ansible.builtin.assert" in task for task in tasks[2:])
+    asked = max(number for number, task in enumerate(tasks) if "ansible.builtin.assert" in task)
+    assert all(LOOKS & set(task) or task.get("check_mode") for task in tasks[:asked])
 
 
 def test_a_directory_that_nova_does_not_know_is_said_to_be_one() -> None:
-    tasks = [task for _, task in flatten_role("edpm_nova", "refuse.yml")]
-    said = tasks[1]["ansible.builtin.assert"]["fail_msg"]
-    for part in (tasks[0]["ansible.builtin.find"]["paths"], "`openstack server show`", "delete the directory"):
+    folder, directories, refusal, *_ = [task for _, task in flatten_role("edpm_nova", "refuse.yml")]
+    assert folder["stackwright.edpm.remove_folders"]["paths"] == [directories["ansible.builtin.find"]["paths"]]
+    said = refusal["ansible.builtin.assert"]["fail_msg"]
+    for part in (directories["ansible.builtin.find"]["paths"], "`openstack server show`", "delete the directory"):
         assert part in said
+
+
+def test_servers_in_a_folder_that_other_machines_have_too_are_those_that_libvirt_knows() -> None:
+    """Whoever deletes the directory of a server that runs elsewhere deletes its disk."""
+    folder, *own, domains, refusal = [task for _, task in flatten_role("edpm_nova", "refuse.yml")]
+    assert folder["check_mode"] is True
+    shared = f"{folder['register']}.shared | length"
+    assert {task["when"] for task in own} == {f"{shared} == 0"}
+    assert {domains["when"], refusal["when"]} == {f"{shared} > 0"}
+    assert "delete the directory" not in refusal["ansible.builtin.assert"]["fail_msg"]
+    said = read(ROOT / "ansible" / "roles" / "edpm_libvirt" / "vars" / "main.yml")
+    assert domains["ansible.builtin.find"]["paths"] in said["edpm_libvirt_folders"]
+
+
+def test_no_folder_that_people_mount_is_removed_with_what_is_mounted_in_it() -> None:
+    """It cannot be removed itself, and what is mounted below may be other machines' too."""
+    tasks = [task for name in ("nova", "neutron_metadata", "cleanup") for _, task in flatten_play(name)]
+    removed = [str(task) for task in tasks if task.get("ansible.builtin.file", {}).get("state") == "absent"]
+    assert len(removed) > 2
+    mine = re.compile(r"/var/lib/(nova|libvirt|openvswitch)|/var/log/|edpm_\w+_folders")
+    assert not [text for text in removed if mine.search(text)]
+    paths = str([task for task in tasks if "stackwright.edpm.remove_folders" in task])
+    for part in ("/var/lib/nova/instances", "edpm_libvirt_folders", "/var/lib/openvswitch"):
+        assert part in paths
 
 
 def test_a_change_of_nova_costs_a_tenth_of_the_tasks_of_upstream() -> None:
