@@ -2,6 +2,7 @@
 
 import re
 import runpy
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -152,6 +153,37 @@ def test_packages_are_installed_in_one_place_after_their_lists_were_renewed() ->
     ]
     assert renewed["when"] == conditions
     assert seen["ansible.builtin.apt"] == installed["ansible.builtin.package"]
+
+
+@pytest.mark.parametrize("code", [0, 1, 125, 127])
+def test_what_is_no_answer_about_kvm_fails_and_says_what_to_set(code: int, tmp_path: Path) -> None:
+    """An image may have no try-kvm, and podman may fail: the machine would emulate the processor for good."""
+    folder = ROOT / "ansible" / "roles" / "edpm_libvirt"
+    podman = tmp_path / "podman"
+    podman.write_text(f'#!/bin/sh\necho "$@"\nexit {code}\n')
+    podman.chmod(0o755)
+    command = ["sh", "-c", read(folder / "vars" / "main.yml")["edpm_libvirt_ask"]]
+    path = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
+    done = subprocess.run(command, env=path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (code, "exec libvirtd try-kvm\n")
+    assert ("Set edpm_libvirt_virt_type to kvm or qemu" in done.stderr) == (code > 1)
+    _, tried, kept = yaml.safe_load((folder / "tasks" / "virt_type.yml").read_text())
+    assert tried["failed_when"] == f"{tried['register']}.rc not in [0, 1]"
+    # Who has chosen is not asked, and what is no answer is not kept.
+    assert "edpm_libvirt_virt_type | length == 0" in tried["when"]
+    assert kept["when"] == [f"{tried['register']} is not skipped", "not edpm_libvirt_late"]
+
+
+def test_nova_uses_the_choice_and_then_what_was_found_on_the_machine() -> None:
+    """Also if the role is run alone."""
+    folder = ROOT / "ansible" / "roles" / "edpm_nova"
+    chosen = read(folder / "defaults" / "main.yml")["edpm_nova_virt_type"]
+    assert chosen.index("edpm_libvirt_virt_type") < chosen.index("edpm_nova_found.virt_type")
+    tasks: Any = yaml.safe_load((folder / "tasks" / "started.yml").read_text())
+    (seen,) = (task for task in tasks if "ansible.builtin.slurp" in task)
+    assert f"{seen['register']}.content" in read(folder / "vars" / "main.yml")["edpm_nova_found"]
+    (kept,) = (task for _, task in flatten_role("edpm_libvirt", "virt_type.yml") if "ansible.builtin.copy" in task)
+    assert seen["ansible.builtin.slurp"]["src"] == kept["ansible.builtin.copy"]["dest"]
 
 
 # What only looks at a machine, or at what was seen.
