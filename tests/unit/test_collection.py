@@ -3,6 +3,7 @@
 import re
 import runpy
 import subprocess
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -184,6 +185,54 @@ def test_nova_uses_the_choice_and_then_what_was_found_on_the_machine() -> None:
     assert f"{seen['register']}.content" in read(folder / "vars" / "main.yml")["edpm_nova_found"]
     (kept,) = (task for _, task in flatten_role("edpm_libvirt", "virt_type.yml") if "ansible.builtin.copy" in task)
     assert seen["ansible.builtin.slurp"]["src"] == kept["ansible.builtin.copy"]["dest"]
+
+
+# What may follow from what this very run has done, by the file in which it stands.
+AT_ONCE = {
+    "edpm_container/tasks/absent.yml": "systemd forgets a unit of which nothing is left at any later reload",
+    "edpm_network_config/tasks/main.yml": "a file that a former version wrote is removed, which no note tells; "
+    "and a look at the machine after a reload",
+    "edpm_network_config/tasks/resolver.yml": "settings that a former version wrote are removed, which no note tells",
+    "edpm_ovn/tasks/absent.yml": "files that a former version wrote are removed, which no note tells",
+    "edpm_ovs/tasks/configured.yml": "the database has a mark, too",
+    "edpm_packages/tasks/main.yml": "a dry run",
+}
+
+
+def test_nothing_follows_from_what_one_run_has_changed() -> None:
+    """It may end before that, and for the next one nothing is changed any more."""
+    roles = ROOT / "ansible" / "roles"
+    found = {
+        str(path.relative_to(roles))
+        for path in roles.rglob("tasks/*.yml")
+        if re.search(r"^ *notify:|^[^#]*\bis changed\b", path.read_text(), re.MULTILINE)
+    }
+    assert found == set(AT_ONCE)
+    handlers = {path.parent.parent.name for path in roles.rglob("handlers/*.yml")}
+    assert handlers == {"edpm_container"}
+
+
+def test_what_takes_effect_has_a_note_of_its_own() -> None:
+    places: dict[str, set[str]] = {}
+    for path in (ROOT / "ansible" / "roles").rglob("tasks/*.yml"):
+        for text in re.findall(r"take_effect:\n((?: {4,}.*\n)+)", path.read_text()):
+            said = yaml.safe_load(textwrap.dedent(text))
+            places.setdefault(said["note"], set()).add(str(said.get("command") or said["service"]) + str(said["files"]))
+    assert len(places) > 4
+    assert all(len(reasons) == 1 for reasons in places.values())
+
+
+def test_a_setting_of_the_switch_is_written_with_the_mark_of_a_restart() -> None:
+    folder = ROOT / "ansible" / "roles" / "edpm_ovs"
+    _, written, restart, *_ = yaml.safe_load((folder / "tasks" / "configured.yml").read_text())
+    # One transaction of the database.
+    argv = written["ansible.builtin.command"]["argv"]
+    assert argv[-1] == "external_ids:{{ edpm_ovs_mark }}=true"
+    assert argv[-2].startswith("other_config:")
+    assert "edpm_ovs_mark in edpm_ovs_present.external_ids" in restart["when"]
+    again, forget = restart["block"]
+    assert again["ansible.builtin.systemd_service"]["state"] == "restarted"
+    assert "remove Open_vSwitch . external_ids {{ edpm_ovs_mark }}" in forget["ansible.builtin.command"]
 
 
 # What only looks at a machine, or at what was seen.
