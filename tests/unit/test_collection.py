@@ -235,6 +235,27 @@ def test_a_setting_of_the_switch_is_written_with_the_mark_of_a_restart() -> None
     assert "remove Open_vSwitch . external_ids {{ edpm_ovs_mark }}" in forget["ansible.builtin.command"]
 
 
+def test_the_command_of_the_users_own_is_in_no_list_of_processes() -> None:
+    """It may log in somewhere."""
+    texts = {path: path.read_text() for path in (ROOT / "ansible" / "roles").rglob("tasks/*.yml")}
+    assert not [path for path, text in texts.items() if re.search(r"(argv|cmd):.*edpm_bootstrap_command", text)]
+    tasks: Any = yaml.safe_load(texts[ROOT / "ansible/roles/edpm_bootstrap/tasks/main.yml"])
+    (block,) = (task["block"] for task in tasks if "block" in task)
+    (said,) = (task["ansible.builtin.command"] for task in block if "ansible.builtin.command" in task)
+    # What it runs must not read the rest of it.
+    own = "cat; # a comment at its end\nps -o args= $$; exit 3 # this, too"
+    given = said["stdin"].replace("{{ edpm_bootstrap_command }}", own)
+    done = subprocess.run([said["cmd"]], input=f"{given}\n", capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (3, "sh\n"), done.stderr
+
+
+def test_nobody_takes_the_network_of_servers_without_asking_for_them() -> None:
+    (cleanup,) = yaml.safe_load((ROOT / "ansible" / "playbooks" / "cleanup.yml").read_text())
+    refusing = [entry["service"] for entry in cleanup["vars"]["edpm_cleanup_roles"] if "refuses" in entry]
+    assert f"({refusing} if 'ovn' in edpm_cleanup_services | default([])" in cleanup["vars"]["edpm_cleanup_asked"]
+    assert "selectattr('service', 'in', edpm_cleanup_asked)" in cleanup["tasks"][0]["loop"]
+
+
 # What only looks at a machine, or at what was seen.
 LOOKS = {"ansible.builtin.find", "ansible.builtin.assert", "ansible.builtin.stat", "ansible.builtin.slurp"}
 
