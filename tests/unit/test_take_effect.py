@@ -26,7 +26,7 @@ InactiveExitTimestampMonotonic=50000000
     [
         pytest.param(Files("new", 200.0, "old"), RUNNING, "restart", id="written-by-a-run-that-ended-then"),
         pytest.param(Files("new", 50.0, "old"), RUNNING, "restart", id="started-by-itself-since"),
-        pytest.param(Files("same", 200.0, "same"), RUNNING, "", id="the-same-text-written-again"),
+        pytest.param(Files("same", 200.0, "same"), RUNNING, "", id="done-with-a-clock-that-stood"),
         pytest.param(Files("same", 50.0, "same"), STOPPED, "start", id="stopped"),
         pytest.param(Files("same", 50.0, "same"), RUNNING._replace(stale=True), "reload", id="only-beside-the-unit"),
         pytest.param(Files("same", 50.0, ""), RUNNING, "", id="of-a-former-version"),
@@ -65,10 +65,17 @@ def test_the_note_is_for_what_stands_in_the_files(tmp_path: Path) -> None:
     first = MODULE["read_files"](patterns, str(note))
     MODULE["write_note"](note, first.digest)
     assert MODULE["read_files"](patterns, str(note)).noted == first.digest
-    # Written again, it is the same.
+    # Written again, it is another one: with what was there in between, the service may have been restarted.
     os.utime(tmp_path / "a.network", (5, 5))
     again = MODULE["read_files"](patterns, str(note))
-    assert (again.digest, again.written) == (first.digest, 5.0)
+    assert (again.digest != first.digest, again.written) == (True, 5.0)
+    MODULE["write_note"](note, again.digest)
+    # What is no file says nothing.
+    (tmp_path / "b.network").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "c.network").mkdir()
+    assert MODULE["read_files"](patterns, str(note)).digest == again.digest
+    (tmp_path / "b.network").unlink()
+    (tmp_path / "c.network").rmdir()
     # Another name, and one more file, are not.
     (tmp_path / "a.network").rename(tmp_path / "b.network")
     renamed = MODULE["read_files"](patterns, str(note))

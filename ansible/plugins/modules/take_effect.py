@@ -13,8 +13,10 @@ DOCUMENTATION = r"""
 module: take_effect
 short_description: Let what stands in files take effect
 description:
-  - Restarts a service, or runs a command, unless that was done for what stands in some files now. What it was done for
-    is noted afterwards, so nothing is lost if a run ends between the change of a file and what follows from it.
+  - Restarts a service, or runs a command, unless that was done for some files as they are now. What it was done for is
+    noted afterwards, so nothing is lost if a run ends between the change of a file and what follows from it. A file
+    that was written again counts as another one, also with the same text; whoever wrote it may have restarted the
+    service with another text in between.
   - Where nothing was noted yet, a service that was started after the files were written has read them.
 options:
   files:
@@ -72,7 +74,7 @@ PROPERTIES = (
 
 
 class Files(NamedTuple):
-    """The files: a digest of them, when one was written last, and for which digest it was done before."""
+    """The files: a digest of them and their times, when one was written last, and for which digest it was done."""
 
     digest: str
     written: float
@@ -89,8 +91,10 @@ class Service(NamedTuple):
 
 def read_files(patterns: Iterable[str], note: str) -> Files:
     """Return what the files say; without any, the digest is empty."""
-    paths = sorted({path for pattern in map(Path, patterns) for path in pattern.parent.glob(pattern.name)})
-    found = [(str(path), hashlib.sha256(path.read_bytes()).hexdigest()) for path in paths]
+    globbed = {path for pattern in map(Path, patterns) for path in pattern.parent.glob(pattern.name)}
+    # Others may have left links there that lead nowhere.
+    paths = sorted(path for path in globbed if path.is_file())
+    found = [(str(path), path.stat().st_mtime_ns, hashlib.sha256(path.read_bytes()).hexdigest()) for path in paths]
     written = max((path.stat().st_mtime for path in paths), default=0.0)
     noted = ""
     with contextlib.suppress(FileNotFoundError):
@@ -165,7 +169,10 @@ def main() -> None:
             module.fail_json(msg=f"{' '.join(command)} failed: {(error or output).strip()}", rc=code)
         return str(output)
 
-    files = read_files(asked["files"], asked["note"])
+    try:
+        files = read_files(asked["files"], asked["note"])
+    except OSError as error:
+        module.fail_json(msg=f"{error.filename} cannot be read: {error.strerror}")
     commands: list[Any] = [asked["command"]]
     if asked["service"]:
         show = ("systemctl", "show", "--timestamp=unix", f"--property={','.join(PROPERTIES)}", asked["service"])
@@ -180,7 +187,10 @@ def main() -> None:
             run(*command)
         # Only now: what is cut off before this is done again.
         if files.digest != files.noted:
-            write_note(Path(asked["note"]), files.digest)
+            try:
+                write_note(Path(asked["note"]), files.digest)
+            except OSError as error:
+                module.fail_json(msg=f"{asked['note']} cannot be written: {error.strerror}")
     module.exit_json(changed=did not in ("", "reload"), did=did)
 
 
