@@ -169,6 +169,13 @@ async def test_a_chart_in_a_config_map_is_waited_for_used_and_followed(
             id="pods-with-more-than-ours",
         ),
         pytest.param(
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: catcher}\n"
+            "spec: {selector: {matchLabels: {app.kubernetes.io/instance: keystone}}, template: {metadata: {labels: "
+            "{app.kubernetes.io/instance: keystone}}, spec: {containers: [{name: a, image: a}]}}}\n",
+            "Deployment catcher with the label app.kubernetes.io/instance: keystone, by which it passes for another's",
+            id="pods-that-pass-for-those-of-another-service",
+        ),
+        pytest.param(
             "{{ range untilStep 0 100000000 1 }}{{ end }}",
             "chart memcached takes more than 160 MiB of memory to render",
             id="one-that-counts-to-100-million",

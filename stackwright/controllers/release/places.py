@@ -1,0 +1,96 @@
+"""Which places of others the objects of a user's own chart may not take: pods are found by their labels. Pure.
+
+Services, policies and budgets select the pods of a release by `app.kubernetes.io/instance`. Providers let pods in by
+labels of `needs.openstack.org`, and pods of services let the operators in by `app.kubernetes.io/name`.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from stackwright.blueprint.policies import INSTANCE, NAME, NEEDS, OPERATORS
+from stackwright.controllers.release.bodies import field, items, job_of, name_of, pod_of, template_of
+from stackwright.kube.resource import JsonObject
+
+# As many pods as a field `replicas` of our own kinds asks for at most.
+MOST_PODS = 32
+# How the names of Kubernetes' own priority classes begin: such pods drive those of others off a full node.
+SYSTEM_PRIORITY = "system-"
+
+# By kind: the field with the selector, and where the labels are in it that have to match.
+_SELECTORS = {
+    "NetworkPolicy": ("podSelector", "matchLabels"),
+    "PodDisruptionBudget": ("selector", "matchLabels"),
+    "Service": ("selector", ""),
+}
+
+
+def problems(body: JsonObject, ours: Sequence[JsonObject], release: str) -> Iterator[str]:
+    """Yield a phrase for each place of others that an object takes; what the service's own chart has is allowed."""
+    what = f"{body.get('kind')} {name_of(body)}"
+    yield from _labels(what, body, ours, release)
+    yield from _selector(what, body, ours, release)
+    if found := sorted(_finalizers(body) - {name for other in ours for name in _finalizers(other)}):
+        yield f"{what} with the finalizer {found[0]}, which could keep it from ever being deleted; remove it"
+    most = max((_count(other) for other in ours), default=0)
+    if (count := _count(body)) > max(most, MOST_PODS):
+        yield f"{what} with {count:.0f} pods; a chart may ask for {max(most, MOST_PODS):.0f} at once"
+    priority = str(pod_of(body).get("priorityClassName") or "")
+    if priority.startswith(SYSTEM_PRIORITY):
+        yield f"{what} with pods of priority class {priority}, which would drive off others; use a class of your own"
+
+
+def _labels(what: str, body: JsonObject, ours: Sequence[JsonObject], release: str) -> Iterator[str]:
+    known = [pair for other in ours for labels in _labelled(other) for pair in labels.items()]
+    found = {}
+    for labels in _labelled(body):
+        for label, value in labels.items():
+            advice = f"set it to {release}" if label == INSTANCE else "remove it"
+            if (label, value) not in known and _is_of_others(label, value, release):
+                found[label] = f"{what} with the label {label}: {value}, by which it passes for another's; {advice}"
+    yield from found.values()
+
+
+def _is_of_others(label: str, value: object, release: str) -> bool:
+    if label == INSTANCE:
+        return value != release
+    return (label, value) == (NAME, OPERATORS) or str(label).partition("/")[0].endswith(NEEDS)
+
+
+def _labelled(body: JsonObject) -> Iterator[JsonObject]:
+    """Yield the labels of an object, and those of the objects that are made from it."""
+    yield from (field(metadata, "labels") for metadata in _made(body))
+
+
+def _made(body: JsonObject) -> Iterator[JsonObject]:
+    """Yield the metadata of an object, and of the Jobs, pods and volumes that are made from it."""
+    yield field(body, "metadata")
+    if job_of(body) is not body:
+        yield field(job_of(body), "metadata")
+    yield field(template_of(body), "metadata")
+    yield from (field(volume, "metadata") for volume in items(field(body, "spec"), "volumeClaimTemplates"))
+
+
+def _selector(what: str, body: JsonObject, ours: Sequence[JsonObject], release: str) -> Iterator[str]:
+    kind = str(body.get("kind"))
+    if kind not in _SELECTORS:
+        return
+    name, within = _SELECTORS[kind]
+    if not field(body, "spec").get(name) and kind == "Service":
+        # It leads to no pods, while the other kinds would select all of them.
+        return
+    selector = field(field(body, "spec"), name)
+    known = [field(field(other, "spec"), name) for other in ours if other.get("kind") == kind]
+    labels = field(selector, within) if within else selector
+    if selector not in known and labels.get(INSTANCE) != release:
+        where = ".".join(filter(None, (name, within)))
+        yield f"{what} for pods of others; name {INSTANCE}: {release} in its {where}"
+
+
+def _finalizers(body: JsonObject) -> set[str]:
+    found = [metadata.get("finalizers") for metadata in _made(body)]
+    return {str(name) for names in found if isinstance(names, list) for name in names}
+
+
+def _count(body: JsonObject) -> float:
+    """Return how many pods an object makes at once."""
+    counts = (field(body, "spec").get("replicas"), field(job_of(body), "spec").get("parallelism"))
+    return max((count for count in counts if isinstance(count, int | float)), default=0)
