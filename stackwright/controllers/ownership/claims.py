@@ -117,6 +117,7 @@ def _list_claims(service: Service[Any, Any], resource: Any, sight: Sight) -> Ite
             yield claim_object(Secret, entry.name(resource))
     for volume in service.volumes(resource) if service.volumes else ():
         yield claim_object(PersistentVolumeClaim, f"{name}-{volume.name}")
+    yield from (claim_object(PersistentVolumeClaim, each) for each in object_names.of_volumes(service, resource))
     for need in service.needs_of(resource):
         yield from need.claims(resource, sight)
 

@@ -18,6 +18,7 @@ from stackwright.api.keystone import KeystoneEndpoint, KeystoneService
 from stackwright.api.mariadb import MariaDBAccount, MariaDBDatabase
 from stackwright.api.rabbitmq import TransportURL
 from stackwright.blueprint.claims import NAME, Claim
+from stackwright.blueprint.policies import INSTANCE
 from stackwright.controllers.ownership import ports, users
 from stackwright.controllers.ownership.claims import Around, claiming, claims
 from stackwright.controllers.ownership.standing import TAKEN, is_refused
@@ -42,13 +43,15 @@ class Taken:
     """A thing that a resource claims and another resource, the `rival`, owns; or a Service, if it is a port.
 
     `rival` is None if the owner no longer exists. `owner` is empty if a user made the thing. `also` is the other field
-    where one resource asks for the same thing twice.
+    where one resource asks for the same thing twice. `mark` is what says on the thing whose it is, unless that is the
+    usual annotation.
     """
 
     claim: Claim
     owner: str
     rival: Resource | None = None
     also: str = ""
+    mark: str = ""
 
     @property
     def sentence(self) -> str:
@@ -61,7 +64,7 @@ class Taken:
             return users.sentence(str(self.claim), self.claim.advice, release=self.claim.of not in _PARTS)
         return (
             f"{self.claim} was created for {self.owner} and is kept for it; {self.claim.advice}, or take the "
-            f"annotation {_mark_of(self.claim)} off it to hand it over"
+            f"{self.mark or f'annotation {_mark_of(self.claim)}'} off it to hand it over"
         )
 
     def __str__(self) -> str:
@@ -74,6 +77,9 @@ def taken(resource: CustomResource, known: Known) -> tuple[Taken, ...]:
     mine = claims(resource, around)
     found = (*_tell_once(_asked_twice(mine)), *_rivalled(resource, mine, around, newcomer=False))
     found += tuple(_on_services(resource, mine, found, around))
+    if is_refused(resource) or not resource.status.observedGeneration:
+        # One that was accepted already uses its volumes, whatever labels they have.
+        found = found or tuple(_tell_once(_volumes_of_others(resource, mine, around)))
     return found or tuple(_kept_for_others(resource, mine, around))
 
 
@@ -85,6 +91,7 @@ def check(old: CustomResource | None, new: CustomResource, known: Known) -> Obje
     fresh = [claim for claim in mine if before.get(claim) != claim.nodes]
     found = (*_tell_once(_asked_twice(mine)), *_rivalled(new, fresh, around, newcomer=True))
     found += tuple(_on_services(new, fresh, found, around))
+    found = found or tuple(_tell_once(_volumes_of_others(new, fresh, around)))
     found = found or tuple(_kept_for_others(new, fresh, around))
     if old is None and users.is_unmarked(new):
         found += tuple(_in_the_way(new, around))
@@ -259,7 +266,7 @@ def _is_marked(resource: CustomResource, claim: Claim, around: Around) -> bool:
     present = around.named(claim.of, claim.name) if claim.of is not None else None
     if present is None:
         return False
-    return users.maker_named_on(present) == maker_of(resource) or is_controlled(present, resource)
+    return users.is_marked_for(present, resource) or is_controlled(present, resource)
 
 
 def _kept_for_others(resource: CustomResource, mine: Iterable[Claim], around: Around) -> Iterator[Taken]:
@@ -271,6 +278,15 @@ def _kept_for_others(resource: CustomResource, mine: Iterable[Claim], around: Ar
             yield Taken(claim, spoken(maker))
         elif present is not None and claim.owned and _is_in_the_way(present, resource, around):
             yield Taken(claim, "")
+
+
+def _volumes_of_others(resource: CustomResource, mine: Iterable[Claim], around: Around) -> Iterator[Taken]:
+    """Yield the volumes that pods of another release created, and that nothing says are the resource's."""
+    for claim in mine:
+        present = around.named(claim.of, claim.name) if claim.of is not None else None
+        release = users.release_labelled_on(present) if present is not None else ""
+        if present is not None and release and not users.is_marked_for(present, resource):
+            yield Taken(claim, f"release {release}", mark=f"label {INSTANCE}")
 
 
 def _on_services(

@@ -9,13 +9,14 @@ from collections.abc import Iterable
 from stackwright import services
 from stackwright.adapters.helm.records import UNINSTALLED
 from stackwright.api.annotations import GENERATED_FOR, RELEASE_OWNER
+from stackwright.blueprint.policies import INSTANCE
 from stackwright.blueprint.service_fields import status_of
 from stackwright.controllers import release
 from stackwright.controllers.ownership.standing import TAKEN
-from stackwright.kube.builtin import Secret
+from stackwright.kube.builtin import PersistentVolumeClaim, Secret
 from stackwright.kube.errors import Retry
 from stackwright.kube.resource import CustomResource, Resource
-from stackwright.kube.shapes.belonging import FOREIGN_SECONDS, MADE_FOR, maker_of
+from stackwright.kube.shapes.belonging import FOREIGN_SECONDS, MADE_FOR, maker_of, spoken
 from stackwright.kube.shapes.child import mark_by
 
 # The field manager of all operators.
@@ -30,6 +31,27 @@ def maker_named_on(present: Resource) -> str:
     """Return the resource that an object was made for, by its annotations; empty if they name none."""
     annotations = present.metadata.annotations
     return annotations.get(MADE_FOR) or annotations.get(GENERATED_FOR, "")
+
+
+def release_labelled_on(present: Resource) -> str:
+    """Return the release that a volume belongs to by its labels: those of StatefulSets have nothing else that says it.
+
+    A user may write any labels on other objects, which say by their annotations whose they are.
+    """
+    return present.metadata.labels.get(INSTANCE, "") if isinstance(present, PersistentVolumeClaim) else ""
+
+
+def is_marked_for(present: Resource, resource: Resource) -> bool:
+    """Return whether an object says that it was made for a resource."""
+    return maker_named_on(present) == maker_of(resource) or release_labelled_on(present) == resource.metadata.name
+
+
+def keeper_of(present: Resource, resource: Resource) -> str:
+    """Return in words for whom an object is kept, if it says so and that is not the resource; "" otherwise."""
+    if is_marked_for(present, resource):
+        return ""
+    named = release_labelled_on(present)
+    return spoken(maker_named_on(present)) or (f"release {named}" if named else "")
 
 
 def is_unmarked(present: Resource) -> bool:

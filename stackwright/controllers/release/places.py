@@ -6,12 +6,11 @@ labels of `needs.openstack.org`, and pods of services let the operators in by `a
 
 from collections.abc import Iterator, Sequence
 
+from stackwright.api.service import MOST_REPLICAS
 from stackwright.blueprint.policies import INSTANCE, NAME, NEEDS, OPERATORS
 from stackwright.controllers.release.bodies import field, items, job_of, name_of, pod_of, template_of
 from stackwright.kube.resource import JsonObject
 
-# As many pods as a field `replicas` of our own kinds asks for at most.
-MOST_PODS = 32
 # How the names of Kubernetes' own priority classes begin: such pods drive those of others off a full node.
 SYSTEM_PRIORITY = "system-"
 
@@ -31,8 +30,8 @@ def problems(body: JsonObject, ours: Sequence[JsonObject], release: str) -> Iter
     if found := sorted(_finalizers(body) - {name for other in ours for name in _finalizers(other)}):
         yield f"{what} with the finalizer {found[0]}, which could keep it from ever being deleted; remove it"
     most = max((_count(other) for other in ours), default=0)
-    if (count := _count(body)) > max(most, MOST_PODS):
-        yield f"{what} with {count:.0f} pods; a chart may ask for {max(most, MOST_PODS):.0f} at once"
+    if (count := _count(body)) > max(most, MOST_REPLICAS):
+        yield f"{what} with {count:.0f} pods; a chart may ask for {max(most, MOST_REPLICAS):.0f} at once"
     priority = str(pod_of(body).get("priorityClassName") or "")
     if priority.startswith(SYSTEM_PRIORITY):
         yield f"{what} with pods of priority class {priority}, which would drive off others; use a class of your own"
