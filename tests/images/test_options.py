@@ -113,6 +113,26 @@ print(refused())
 """
 
 
+EMPTIED = """
+configuration = cfg.ConfigOpts()
+configuration.register_opts([cfg.IntOpt("life", default=60), cfg.FloatOpt("part", default=0.5), cfg.StrOpt("name")])
+configuration.register_opts([cfg.IntOpt("limit"), cfg.IntOpt("unsaid", default=1), cfg.StrOpt("text", default="a")])
+configuration.register_opts([cfg.IntOpt("max_overflow", default=50), cfg.StrOpt("mysql_sql_mode")], "database")
+configuration(["--config-file", "/tmp/emptied.conf"])
+print(refused())
+"""
+
+
+def test_a_number_that_is_emptied_is_refused(openstack: Built) -> None:
+    (openstack.root / "tmp/emptied.py").write_text(serving.daemon("keystone", EMPTIED).content)
+    (openstack.root / "tmp/emptied.conf").write_text(
+        "[DEFAULT]\nlife =\npart =\nname =\nlimit =\ntext =\n[database]\nmax_overflow =\n"
+    )
+    answer = openstack.run("python3 -W ignore /tmp/emptied.py")
+    found = [f"[DEFAULT] {name} is empty, and has to be a number" for name in ("life", "part")]
+    assert answer.output.strip().endswith(str(found)), answer.output
+
+
 def test_a_default_that_cannot_be_substituted_is_not_refused(openstack: Built) -> None:
     (openstack.root / "tmp/unreadable.py").write_text(serving.daemon("keystone", UNREADABLE).content)
     (openstack.root / "tmp/unreadable.conf").write_text(

@@ -24,6 +24,8 @@ SECONDS = 2
 # After how many seconds a peer that refuses is asked again: an account may be about to be made. These are few, because
 # Keystone may lock a user out after some wrong passwords.
 DOUBTS = (2, 4, 8, 8)
+# By which the sections of oslo.db are known, of whatever schema. It leaves numbers that are None to SQLAlchemy.
+OF_SCHEMAS = "mysql_sql_mode"
 REFUSED = (cfg.ConfigFileValueError, cfg.ConfigSourceValueError, cfg.TemplateSubstitutionError)
 
 
@@ -64,6 +66,16 @@ def is_set(configuration: Any, group: Any, option: Any) -> bool:
     return True
 
 
+def is_emptied(configuration: Any, group: Any, option: Any, value: Any) -> bool:
+    """Return whether an option with a default is set to nothing: oslo.config reads no number as None.
+
+    A service counts with it only when a request needs it, and fails then.
+    """
+    if value is not None or option.default is None or (group is not None and OF_SCHEMAS in group._opts):  # noqa: SLF001  as above
+        return False
+    return is_set(configuration, group, option)
+
+
 def refused() -> list[str]:
     """Return a sentence for each option that is set and whose value cannot be read."""
     found = {}
@@ -72,15 +84,17 @@ def refused() -> list[str]:
         if configuration._namespace is None:  # noqa: SLF001  it was never asked to read files
             continue
         for group, option in options(configuration):
+            section = group.name if group is not None else "DEFAULT"
             try:
-                configuration._get(option.dest, group)  # noqa: SLF001  getattr would trip over names of methods
+                value = configuration._get(option.dest, group)  # noqa: SLF001  getattr would trip over names of methods
             except REFUSED as error:
                 if not isinstance(error, cfg.ConfigSourceValueError) and not is_set(configuration, group, option):
                     continue  # A default of the service's own that means nothing here, and that nobody can mend.
-                section = group.name if group is not None else "DEFAULT"
                 found[section, option.dest] = f"[{section}] {option.dest} is not of type {option.type!r}"
             except cfg.Error:
                 continue  # Absent, or of no meaning for this process.
+            if is_emptied(configuration, group, option, value):
+                found[section, option.dest] = f"[{section}] {option.dest} is empty, and has to be a number"
     return [found[place] for place in sorted(found)]
 
 
