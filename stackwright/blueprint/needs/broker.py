@@ -61,6 +61,8 @@ class BrokerFacts:
     server: str = ""
 
 
+# The virtual host of a broker where nobody names one.
+DEFAULT = "/"
 # The keys of the Secret that a TransportURL writes.
 TRANSPORT_URL = "transport_url"
 QUORUM_QUEUES = "quorumqueues"
@@ -189,6 +191,17 @@ class Messaging(_Broker):
         older = paths.find(resource.spec, self.cluster) if self.cluster else ""
         cluster = older or self.usual
         return RabbitMqConfig(cluster=cluster) if cluster else None
+
+    def claims(self, resource: Any, sight: Sight) -> Iterator[Claim]:
+        """Yield the TransportURL, and the queues: two services of a kind with the same take each other's calls."""
+        yield from super().claims(resource, sight)
+        bus = self.bus_of(resource)
+        if bus is not None:
+            broker = str(sight.provider(self.word, bus.cluster))
+            sort = f"virtual host for the queues of {resource.kind.name}:"
+            advice = "name another broker, or a vhost of its own, in its messagingBus"
+            # All parts of one resource share them, by whichever field each of them names its broker.
+            yield Claim(sort, bus.vhost or DEFAULT, broker, "spec.messagingBus", advice)
 
 
 @dataclass(frozen=True, kw_only=True)

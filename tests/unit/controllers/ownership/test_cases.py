@@ -279,6 +279,37 @@ def test_what_a_user_made_under_a_name_of_ours_is_not_taken_over(kind: type[Any]
         assert taken(KEYSTONE, listing(KEYSTONE, there(kind, name, **metadata))) == ()
 
 
+OWN_HOST = {"messagingBus": {"cluster": "rabbitmq", "vhost": "second"}}
+CELLS = {"cellTemplates": {"cell0": {}, "cell1": {"messagingBus": {"cluster": "rabbitmq"}}}}
+
+
+def test_two_services_of_a_kind_do_not_take_each_others_calls() -> None:
+    advice = "name another broker, or a vhost of its own, in its messagingBus"
+    for kind, cells, account in (("Barbican", {}, "databaseAccount"), ("Nova", CELLS, "apiDatabaseAccount")):
+        first, same = seen(made(kind, "first", cells)), made(kind, "second", {account: "second", **cells})
+        assert taken(first, listing(first, same)) == ()
+        queues = f"virtual host for the queues of {kind}: / of RabbitMq rabbitmq belongs to {kind} first; {advice}"
+        assert f"spec.messagingBus: {queues}" in said(taken(same, listing(first, same)))
+        assert queues in [error.message for error in check(None, same, listing(first)).errors]
+    # With a virtual host of its own it works, and services of different kinds share one.
+    first, other = seen(made("Barbican", "first")), made("Barbican", "second", {"databaseAccount": "b2", **OWN_HOST})
+    for rival in (first, made("NeutronAPI", "neutron", OWN_HOST)):
+        assert not [each for each in said(taken(other, listing(rival, other))) if "queues" in each]
+
+
+def test_the_networks_of_ovn_are_of_one_neutron() -> None:
+    first, second = (
+        seen(made("NeutronAPI", "first")),
+        made("NeutronAPI", "second", {"databaseAccount": "n2", **OWN_HOST}),
+    )
+    assert taken(first, listing(first, second)) == ()
+    assert "OVN northbound database belongs to NeutronAPI first; use another namespace, because each has one such" in (
+        " ".join(said(taken(second, listing(first, second))))
+    )
+    without = made("NeutronAPI", "second", {"databaseAccount": "n2", "ml2MechanismDrivers": ["mine"], **OWN_HOST})
+    assert not [each for each in said(taken(without, listing(first, without))) if "OVN" in each]
+
+
 VOLUME = "data-openstack-galera-0"
 
 
