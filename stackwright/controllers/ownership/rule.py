@@ -3,7 +3,7 @@
 Which of two resources owns a thing that both claim is decided in this order:
 
 1. the one that the thing is a part of, as the catalog entry of a Keystone is a part of that Keystone;
-2. the one whose mark is on the thing;
+2. the one whose mark is on the thing, or which has made it by its own status;
 3. the one that an operator has seen with its present spec and has not refused; one that was refused comes last;
 4. the older one.
 
@@ -19,7 +19,7 @@ from stackwright.api.mariadb import MariaDBAccount, MariaDBDatabase
 from stackwright.api.rabbitmq import TransportURL
 from stackwright.blueprint.claims import NAME, Claim
 from stackwright.blueprint.policies import INSTANCE
-from stackwright.controllers.ownership import ports, users
+from stackwright.controllers.ownership import made, ports, users
 from stackwright.controllers.ownership.claims import Around, claiming, claims
 from stackwright.controllers.ownership.standing import TAKEN, is_refused
 from stackwright.controllers.surroundings import Known
@@ -259,11 +259,13 @@ def _standing(resource: CustomResource) -> int:
 
 
 def _is_marked(resource: CustomResource, claim: Claim, around: Around) -> bool:
-    """Return whether a thing has the mark of a resource, or is owned by it."""
+    """Return whether a thing has the mark of a resource, is owned by it, or was made by it as its status says."""
     if ports.is_port(claim):
         holder = ports.holder(claim, around)
         return holder is not None and ports.is_of(holder, resource, around)
-    present = around.named(claim.of, claim.name) if claim.of is not None else None
+    if claim.of is None:
+        return made.has_made(resource, claim, around)
+    present = around.named(claim.of, claim.name)
     if present is None:
         return False
     return users.is_marked_for(present, resource) or is_controlled(present, resource)

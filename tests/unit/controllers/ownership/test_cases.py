@@ -10,6 +10,7 @@ import yaml
 from stackwright import services
 from stackwright.api.annotations import GENERATED_FOR, RELEASE_OWNER
 from stackwright.api.controlplane import OpenStackControlPlane
+from stackwright.api.mariadb import DATABASE_LABEL
 from stackwright.controllers.controlplane.resolution import resolve
 from stackwright.controllers.ownership import Around, Taken, check, claims, taken
 from stackwright.kube.builtin import ConfigMap, PersistentVolumeClaim, Secret
@@ -18,7 +19,7 @@ from stackwright.kube.shapes.belonging import MADE_FOR
 from stackwright.kube.shapes.child import mark_by
 from tests.functional.crds.samples import documents
 from tests.surroundings import listing, nothing_known
-from tests.unit.controllers.ownership.making import KINDS, made, seen
+from tests.unit.controllers.ownership.making import KINDS, changed, made, seen
 from tests.unit.controllers.release.histories import revision
 
 ROOT = Path(__file__).parents[4]
@@ -308,6 +309,54 @@ def test_the_networks_of_ovn_are_of_one_neutron() -> None:
     )
     without = made("NeutronAPI", "second", {"databaseAccount": "n2", "ml2MechanismDrivers": ["mine"], **OWN_HOST})
     assert not [each for each in said(taken(without, listing(first, without))) if "OVN" in each]
+
+
+def at_work(resource: Any, **status: Any) -> Any:
+    """Return a resource after a pass that has made what it is for."""
+    found = seen(resource)
+    return msgspec.structs.replace(found, status=msgspec.structs.replace(found.status, **status))
+
+
+def test_an_elder_that_pointed_nowhere_does_not_take_what_runs() -> None:
+    """Its label names a schema that somebody makes later: it claims the user from then on."""
+    elder = seen(
+        made(
+            "MariaDBAccount",
+            "aaa",
+            {"userName": "glance"},
+            labels={DATABASE_LABEL: "later"},
+            creationTimestamp="2026-11-14T00:00:00Z",
+        )
+    )
+    glance = seen(made("Glance", "glance"))
+    account = at_work(
+        made("MariaDBAccount", "glance", {"userName": "glance"}, annotations={MADE_FOR: "Glance/glance"}),
+        server="openstack",
+    )
+    schemas = [made("MariaDBDatabase", name, {"name": name}) for name in ("glance", "later")]
+    galera = made("Galera", "openstack")
+    known = listing(elder, glance, account, galera, *schemas)
+    assert taken(account, known) == ()
+    assert [each for each in said(taken(glance, known)) if "user glance" in each] == []
+    sentences = said(taken(elder, known))
+    assert len(sentences) > 0
+    assert all("user glance of Galera openstack belongs to" in each for each in sentences)
+    # What it reports of another server, or of a former spec, counts for nothing.
+    for stale in (at_work(elder, server="elsewhere"), changed(at_work(elder, server="openstack"))):
+        assert taken(account, listing(stale, glance, account, galera, *schemas)) == ()
+
+
+def test_a_user_of_keystone_is_of_the_one_that_made_it() -> None:
+    elder = seen(made("KeystoneService", "aaa", USER, creationTimestamp="2026-11-14T00:00:00Z"))
+    later = at_work(
+        made("KeystoneService", "zzz", {**USER, "serviceType": "x", "secret": "theirs"}),
+        userID="1",
+        serviceID="2",
+        keystoneInstance="keystone",
+    )
+    known = listing(elder, later, KEYSTONE)
+    assert taken(later, known) == ()
+    assert [each.owner for each in taken(elder, known)] == ["KeystoneService zzz"]
 
 
 VOLUME = "data-openstack-galera-0"

@@ -1,0 +1,50 @@
+"""Whether a resource has made a thing that no object stands for, by its own status. Pure.
+
+Users, schemas and entries of a catalog carry no mark that a cache could show. What a resource reports to have made
+counts as long as the report is about its present spec, and about the server where it would make the thing now.
+"""
+
+from collections.abc import Iterator
+
+from stackwright.api.keystone import KeystoneEndpoint, KeystoneService
+from stackwright.api.mariadb import MariaDBAccount, MariaDBDatabase
+from stackwright.blueprint.claims import Claim
+from stackwright.controllers.ownership.claims import Around, claims, server_of
+from stackwright.controllers.ownership.standing import is_refused
+from stackwright.controllers.ownership.users import is_marked_for
+from stackwright.kube.resource import CustomResource, is_controlled
+
+# The kinds of resources that services create for themselves, and that users may also create by hand.
+_REPORTING = frozenset({MariaDBDatabase, MariaDBAccount, KeystoneService, KeystoneEndpoint})
+
+
+def has_made(resource: CustomResource, claim: Claim, around: Around) -> bool:
+    """Return whether a resource, or one that it created for itself, has made the thing that it claims."""
+    if type(resource) in _REPORTING:
+        return _reports(resource, claim, around)
+    return any(claim in claims(part, around) and _reports(part, claim, around) for part in _parts_of(resource, around))
+
+
+def _parts_of(resource: CustomResource, around: Around) -> Iterator[CustomResource]:
+    """Yield what a service has created for itself that reports what it has made."""
+    for claim in claims(resource, around):
+        part = around.named(claim.of, claim.name) if claim.of in _REPORTING else None
+        if isinstance(part, CustomResource) and (is_marked_for(part, resource) or is_controlled(part, resource)):
+            yield part
+
+
+def _reports(resource: CustomResource, claim: Claim, around: Around) -> bool:
+    if is_refused(resource) or resource.status.observedGeneration != resource.metadata.generation:
+        return False
+    match resource:
+        case MariaDBAccount():
+            return bool(resource.status.server) and resource.status.server == server_of(resource, around.named)
+        case MariaDBDatabase():
+            return resource.status.completed
+        case KeystoneService():
+            made = resource.status.userID if claim.sort == "user" else resource.status.serviceID
+        case KeystoneEndpoint():
+            made = resource.status.serviceID
+        case _:
+            return False
+    return bool(made) and claim.scope == f"KeystoneAPI {resource.status.keystoneInstance}"
