@@ -19,7 +19,7 @@ from stackwright.api.mariadb import MariaDBAccount, MariaDBDatabase
 from stackwright.api.rabbitmq import TransportURL
 from stackwright.blueprint.claims import NAME, Claim
 from stackwright.blueprint.policies import INSTANCE
-from stackwright.controllers.ownership import made, ports, users
+from stackwright.controllers.ownership import entries, made, ports, users
 from stackwright.controllers.ownership.claims import Around, claiming, claims
 from stackwright.controllers.ownership.standing import TAKEN, is_refused
 from stackwright.controllers.surroundings import Known
@@ -95,7 +95,8 @@ def check(old: CustomResource | None, new: CustomResource, known: Known) -> Obje
     found = found or tuple(_kept_for_others(new, fresh, around))
     if old is None and users.is_unmarked(new):
         found += tuple(_in_the_way(new, around))
-    return Objections(errors=tuple(FieldError(each.claim.path, each.sentence) for each in found))
+    errors = tuple(FieldError(each.claim.path, each.sentence) for each in found)
+    return Objections(errors, warnings=() if errors else tuple(entries.warn(fresh, around)))
 
 
 def check_ports(new: CustomResource, known: Known) -> Iterator[FieldError]:

@@ -13,6 +13,7 @@ from stackwright.api.controlplane import OpenStackControlPlane
 from stackwright.api.mariadb import DATABASE_LABEL
 from stackwright.controllers.controlplane.resolution import resolve
 from stackwright.controllers.ownership import Around, Taken, check, claims, taken
+from stackwright.kube.admission.checks import Objections
 from stackwright.kube.builtin import ConfigMap, PersistentVolumeClaim, Secret
 from stackwright.kube.resource import ObjectMeta, OwnerReference
 from stackwright.kube.shapes.belonging import MADE_FOR
@@ -280,6 +281,25 @@ def test_what_a_user_made_under_a_name_of_ours_is_not_taken_over(kind: type[Any]
         assert taken(KEYSTONE, listing(KEYSTONE, there(kind, name, **metadata))) == ()
 
 
+def test_a_second_service_of_a_type_in_one_catalog_is_warned_of() -> None:
+    second = made("PlacementAPI", "placement2", {"databaseAccount": "two"})
+    sentence = (
+        "metadata.name: KeystoneAPI keystone lists a service of type placement already, that of PlacementAPI "
+        "placement; clients look for the type alone and take either, so remove one of the two"
+    )
+    first = seen(FIRST)
+    assert check(None, second, listing(first, KEYSTONE)).errors == ()
+    assert check(None, second, listing(first, KEYSTONE)).warnings == (sentence,)
+    # Nor is it said again with each change, nor of its own entry, nor of another Keystone's.
+    assert check(second, changed(second), listing(first, second, KEYSTONE)).warnings == ()
+    assert check(None, made("KeystoneService", "placement"), listing(first, KEYSTONE)).warnings == ()
+    assert check(None, first, listing(KEYSTONE, GLANCE)).warnings == ()
+    by_hand = made("KeystoneService", "aaa", {"serviceType": "placement", "serviceName": "aaa", "serviceUser": "aaa"})
+    (warning,) = check(None, by_hand, listing(first, KEYSTONE)).warnings
+    assert "that of PlacementAPI placement" in warning
+    assert check(None, by_hand, listing(KEYSTONE)).warnings == ()
+
+
 OWN_HOST = {"messagingBus": {"cluster": "rabbitmq", "vhost": "second"}}
 CELLS = {"cellTemplates": {"cell0": {}, "cell1": {"messagingBus": {"cluster": "rabbitmq"}}}}
 
@@ -461,7 +481,7 @@ def test_the_resources_of_one_cloud_are_no_rivals(spec: dict[str, Any]) -> None:
     known = listing(*resources)
     for each in resources:
         assert said(taken(each, known)) == []
-        assert check(None, each, listing(*(other for other in resources if other is not each))).errors == ()
+        assert check(None, each, listing(*(other for other in resources if other is not each))) == Objections()
 
 
 @pytest.mark.parametrize("path", [*sorted((ROOT / "examples" / "kinds").glob("*.yaml"))], ids=lambda path: path.stem)
