@@ -61,8 +61,6 @@ class BrokerFacts:
     server: str = ""
 
 
-# The virtual host of a broker where nobody names one.
-DEFAULT = "/"
 # The keys of the Secret that a TransportURL writes.
 TRANSPORT_URL = "transport_url"
 QUORUM_QUEUES = "quorumqueues"
@@ -201,7 +199,8 @@ class Messaging(_Broker):
             sort = f"virtual host for the queues of {resource.kind.name}:"
             advice = "name another broker, or a vhost of its own, in its messagingBus"
             # All parts of one resource share them, by whichever field each of them names its broker.
-            yield Claim(sort, bus.vhost or DEFAULT, broker, "spec.messagingBus", advice)
+            # Without a name it is the broker's default one.
+            yield Claim(sort, bus.vhost or "/", broker, "spec.messagingBus", advice)
 
 
 @dataclass(frozen=True, kw_only=True)
