@@ -7,21 +7,25 @@ counts as long as the report is about its present spec, and about the server whe
 from collections.abc import Iterator
 
 from stackwright.api.keystone import KeystoneEndpoint, KeystoneService
-from stackwright.api.mariadb import MariaDBAccount, MariaDBDatabase
+from stackwright.api.mariadb import GALERA_KEY, SERVER_LABEL, MariaDBAccount, MariaDBDatabase
 from stackwright.blueprint.claims import Claim
 from stackwright.controllers.ownership.claims import Around, claims, server_of
 from stackwright.controllers.ownership.standing import is_refused
 from stackwright.controllers.ownership.users import is_marked_for
 from stackwright.kube.resource import CustomResource, is_controlled
+from stackwright.services.mariadb.kinds import Galera
 
 # The kinds of resources that services create for themselves, and that users may also create by hand.
 _REPORTING = frozenset({MariaDBDatabase, MariaDBAccount, KeystoneService, KeystoneEndpoint})
 
 
-def has_made(resource: CustomResource, claim: Claim, around: Around) -> bool:
-    """Return whether a resource, or one that it created for itself, has made the thing that it claims."""
+def has_made(resource: CustomResource, claim: Claim, around: Around, *, newcomer: bool = False) -> bool:
+    """Return whether a resource, or one that it created for itself, has made the thing that it claims.
+
+    A `newcomer` claims the thing for the first time: its own status is about what it claimed before.
+    """
     if type(resource) in _REPORTING:
-        return _reports(resource, claim, around)
+        return not newcomer and _reports(resource, claim, around)
     return any(claim in claims(part, around) and _reports(part, claim, around) for part in _parts_of(resource, around))
 
 
@@ -40,7 +44,7 @@ def _reports(resource: CustomResource, claim: Claim, around: Around) -> bool:
         case MariaDBAccount():
             return bool(resource.status.server) and resource.status.server == server_of(resource, around.named)
         case MariaDBDatabase():
-            return resource.status.completed
+            return resource.status.completed and _is_on_named_server(resource, around)
         case KeystoneService():
             made = resource.status.userID if claim.sort == "user" else resource.status.serviceID
         case KeystoneEndpoint():
@@ -48,3 +52,10 @@ def _reports(resource: CustomResource, claim: Claim, around: Around) -> bool:
         case _:
             return False
     return bool(made) and claim.scope == f"KeystoneAPI {resource.status.keystoneInstance}"
+
+
+def _is_on_named_server(database: MariaDBDatabase, around: Around) -> bool:
+    """Return whether the schema was made on the server that the label names now: a new label is no new generation."""
+    galera = around.named(Galera, database.metadata.labels.get(SERVER_LABEL, ""))
+    kept = database.status.hash.get(GALERA_KEY, "")
+    return galera is not None and bool(kept) and kept == galera.metadata.uid

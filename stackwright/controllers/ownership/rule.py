@@ -228,7 +228,7 @@ def _right(
     resource: CustomResource, shared: list[Claim], around: Around, *, newcomer: bool = False
 ) -> tuple[int, int, str, str, str, str]:
     """Return a resource's right to things as a value to compare; the smallest is the best."""
-    marked = sum(_is_marked(resource, claim, around) for claim in shared)
+    marked = sum(_is_marked(resource, claim, around, newcomer=newcomer) for claim in shared)
     name = resource.kind.name, resource.metadata.name, resource.metadata.namespace
     parents = [parent.metadata.creationTimestamp for parent in _parents(resource, around)]
     if newcomer:
@@ -259,13 +259,13 @@ def _standing(resource: CustomResource) -> int:
     return _ACCEPTED if 0 < resource.metadata.generation <= resource.status.observedGeneration else _UNSEEN
 
 
-def _is_marked(resource: CustomResource, claim: Claim, around: Around) -> bool:
+def _is_marked(resource: CustomResource, claim: Claim, around: Around, *, newcomer: bool) -> bool:
     """Return whether a thing has the mark of a resource, is owned by it, or was made by it as its status says."""
     if ports.is_port(claim):
         holder = ports.holder(claim, around)
         return holder is not None and ports.is_of(holder, resource, around)
     if claim.of is None:
-        return made.has_made(resource, claim, around)
+        return made.has_made(resource, claim, around, newcomer=newcomer)
     present = around.named(claim.of, claim.name)
     if present is None:
         return False

@@ -10,17 +10,16 @@ import yaml
 from stackwright import services
 from stackwright.api.annotations import GENERATED_FOR, RELEASE_OWNER
 from stackwright.api.controlplane import OpenStackControlPlane
-from stackwright.api.mariadb import DATABASE_LABEL
 from stackwright.controllers.controlplane.resolution import resolve
-from stackwright.controllers.ownership import Around, Taken, check, claims, taken
+from stackwright.controllers.ownership import Around, check, claims, taken
 from stackwright.kube.admission.checks import Objections
-from stackwright.kube.builtin import ConfigMap, PersistentVolumeClaim, Secret
+from stackwright.kube.builtin import ConfigMap, Secret
 from stackwright.kube.resource import ObjectMeta, OwnerReference
 from stackwright.kube.shapes.belonging import MADE_FOR
 from stackwright.kube.shapes.child import mark_by
 from tests.functional.crds.samples import documents
 from tests.surroundings import listing, nothing_known
-from tests.unit.controllers.ownership.making import KINDS, changed, made, seen
+from tests.unit.controllers.ownership.making import KINDS, changed, made, said, seen, there
 from tests.unit.controllers.release.histories import revision
 
 ROOT = Path(__file__).parents[4]
@@ -29,10 +28,6 @@ SECOND = made("PlacementAPI", "placement2", creationTimestamp="2026-11-15T00:00:
 KEYSTONE = made("KeystoneAPI", "keystone")
 GLANCE = seen(made("Glance", "glance"))
 USER = {"serviceType": "other", "serviceName": "other", "serviceUser": "glance", "secret": "mine"}
-
-
-def said(found: tuple[Taken, ...]) -> list[str]:
-    return [str(each) for each in found]
 
 
 def test_what_a_service_claims() -> None:
@@ -253,10 +248,6 @@ def test_a_registration_that_a_user_made_is_not_taken_over() -> None:
     assert check(None, ours, listing(GLANCE, KEYSTONE)).errors == ()
 
 
-def there(kind: type[Any], name: str, **metadata: Any) -> Any:
-    return kind(metadata=ObjectMeta(name=name, namespace="cloud", **metadata))
-
-
 @pytest.mark.parametrize(
     ("kind", "name"),
     [
@@ -329,87 +320,6 @@ def test_the_networks_of_ovn_are_of_one_neutron() -> None:
     )
     without = made("NeutronAPI", "second", {"databaseAccount": "n2", "ml2MechanismDrivers": ["mine"], **OWN_HOST})
     assert not [each for each in said(taken(without, listing(first, without))) if "OVN" in each]
-
-
-def at_work(resource: Any, **status: Any) -> Any:
-    """Return a resource after a pass that has made what it is for."""
-    found = seen(resource)
-    return msgspec.structs.replace(found, status=msgspec.structs.replace(found.status, **status))
-
-
-def test_an_elder_that_pointed_nowhere_does_not_take_what_runs() -> None:
-    """Its label names a schema that somebody makes later: it claims the user from then on."""
-    elder = seen(
-        made(
-            "MariaDBAccount",
-            "aaa",
-            {"userName": "glance"},
-            labels={DATABASE_LABEL: "later"},
-            creationTimestamp="2026-11-14T00:00:00Z",
-        )
-    )
-    glance = seen(made("Glance", "glance"))
-    account = at_work(
-        made("MariaDBAccount", "glance", {"userName": "glance"}, annotations={MADE_FOR: "Glance/glance"}),
-        server="openstack",
-    )
-    schemas = [made("MariaDBDatabase", name, {"name": name}) for name in ("glance", "later")]
-    galera = made("Galera", "openstack")
-    known = listing(elder, glance, account, galera, *schemas)
-    assert taken(account, known) == ()
-    assert [each for each in said(taken(glance, known)) if "user glance" in each] == []
-    sentences = said(taken(elder, known))
-    assert len(sentences) > 0
-    assert all("user glance of Galera openstack belongs to" in each for each in sentences)
-    # What it reports of another server, or of a former spec, counts for nothing.
-    for stale in (at_work(elder, server="elsewhere"), changed(at_work(elder, server="openstack"))):
-        assert taken(account, listing(stale, glance, account, galera, *schemas)) == ()
-
-
-def test_a_user_of_keystone_is_of_the_one_that_made_it() -> None:
-    elder = seen(made("KeystoneService", "aaa", USER, creationTimestamp="2026-11-14T00:00:00Z"))
-    later = at_work(
-        made("KeystoneService", "zzz", {**USER, "serviceType": "x", "secret": "theirs"}),
-        userID="1",
-        serviceID="2",
-        keystoneInstance="keystone",
-    )
-    known = listing(elder, later, KEYSTONE)
-    assert taken(later, known) == ()
-    assert [each.owner for each in taken(elder, known)] == ["KeystoneService zzz"]
-
-
-VOLUME = "data-openstack-galera-0"
-
-
-def test_volumes_of_pods_that_keep_data_have_an_owner() -> None:
-    galera, glance = made("Galera", "openstack"), made("Glance", "data-openstack-galera", {"glanceAPIs": {"0": {}}})
-    for one, other in ((galera, glance), (glance, galera)):
-        first, second = seen(one), made(other.kind.name, other.metadata.name, creationTimestamp="2026-11-16T00:00:00Z")
-        second = msgspec.structs.replace(other, metadata=second.metadata)
-        assert taken(first, listing(first, second)) == ()
-        assert said(taken(second, listing(first, second))) == [
-            f"metadata.name: PersistentVolumeClaim {VOLUME} belongs to {one.kind.name} {one.metadata.name}; "
-            "give this resource another name"
-        ]
-        assert check(None, second, listing(first)).errors
-
-
-def test_a_volume_that_the_pods_of_another_release_left_is_not_taken_over() -> None:
-    glance = made("Glance", "data-openstack-galera", {"glanceAPIs": {"0": {}}})
-    left = there(PersistentVolumeClaim, VOLUME, labels={"app.kubernetes.io/instance": "openstack"})
-    assert said(taken(glance, listing(glance, left))) == [
-        f"metadata.name: PersistentVolumeClaim {VOLUME} was created for release openstack and is kept for it; give "
-        "this resource another name, or take the label app.kubernetes.io/instance off it to hand it over"
-    ]
-    assert check(None, glance, listing(left)).errors
-    # A database of the same name finds its own, and one that runs keeps what it has, as after a restored backup.
-    galera = made("Galera", "openstack")
-    assert taken(galera, listing(galera, left)) == ()
-    assert check(None, galera, listing(left)).errors == ()
-    assert taken(seen(glance), listing(seen(glance), left)) == ()
-    # What a user prepared says nothing.
-    assert taken(glance, listing(glance, there(PersistentVolumeClaim, VOLUME))) == ()
 
 
 def test_an_installation_by_hand_is_handed_over_or_asked_about() -> None:

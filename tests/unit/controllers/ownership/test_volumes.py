@@ -1,0 +1,40 @@
+"""Volumes that StatefulSets create belong to the resource whose pods have them."""
+
+import msgspec
+
+from stackwright.controllers.ownership import check, taken
+from stackwright.kube.builtin import PersistentVolumeClaim
+from tests.surroundings import listing
+from tests.unit.controllers.ownership.making import made, said, seen, there
+
+VOLUME = "data-openstack-galera-0"
+
+
+def test_volumes_of_pods_that_keep_data_have_an_owner() -> None:
+    galera, glance = made("Galera", "openstack"), made("Glance", "data-openstack-galera", {"glanceAPIs": {"0": {}}})
+    for one, other in ((galera, glance), (glance, galera)):
+        first, second = seen(one), made(other.kind.name, other.metadata.name, creationTimestamp="2026-11-16T00:00:00Z")
+        second = msgspec.structs.replace(other, metadata=second.metadata)
+        assert taken(first, listing(first, second)) == ()
+        assert said(taken(second, listing(first, second))) == [
+            f"metadata.name: PersistentVolumeClaim {VOLUME} belongs to {one.kind.name} {one.metadata.name}; "
+            "give this resource another name"
+        ]
+        assert check(None, second, listing(first)).errors
+
+
+def test_a_volume_that_the_pods_of_another_release_left_is_not_taken_over() -> None:
+    glance = made("Glance", "data-openstack-galera", {"glanceAPIs": {"0": {}}})
+    left = there(PersistentVolumeClaim, VOLUME, labels={"app.kubernetes.io/instance": "openstack"})
+    assert said(taken(glance, listing(glance, left))) == [
+        f"metadata.name: PersistentVolumeClaim {VOLUME} was created for release openstack and is kept for it; give "
+        "this resource another name, or take the label app.kubernetes.io/instance off it to hand it over"
+    ]
+    assert check(None, glance, listing(left)).errors
+    # A database of the same name finds its own, and one that runs keeps what it has, as after a restored backup.
+    galera = made("Galera", "openstack")
+    assert taken(galera, listing(galera, left)) == ()
+    assert check(None, galera, listing(left)).errors == ()
+    assert taken(seen(glance), listing(seen(glance), left)) == ()
+    # What a user prepared says nothing.
+    assert taken(glance, listing(glance, there(PersistentVolumeClaim, VOLUME))) == ()
