@@ -39,16 +39,22 @@ def _tokens(resource: KeystoneAPI) -> Iterator[tuple[str, str]]:
     """
     for option, least in (("expiration", 1), ("allow_expired_window", 0)):
         said = _said(resource, "token", option)
-        if said is not None and (not said.strip() or "$" in said or _seconds(resource, option) < least):
+        if said is not None and (_is_no_time(said) or _seconds(resource, option) < least):
             yield (
                 "spec.customServiceConfig",
-                f"[token] {option} must be a number of seconds, {least} or more, and no reference to another option; "
-                "otherwise nobody could log in, or keys of valid tokens would be dropped",
+                f"[token] {option} must be a number of seconds, {least} or more, in at most {_LONGEST} characters, and "
+                "no reference to another option; otherwise nobody could log in, or keys of valid tokens would be "
+                "dropped",
             )
     methods = _said(resource, "auth", "methods")
     if methods is not None and "$" not in methods and "password" not in map(str.strip, methods.split(",")):
         sentence = "[auth] methods must have password among them, because all services and the operator log in with it"
         yield "spec.customServiceConfig", sentence
+
+
+def _is_no_time(said: str) -> bool:
+    """Return whether Keystone could take a value for a time that is not the one which is counted with here."""
+    return not said.strip() or "$" in said or len(said.strip()) > _LONGEST
 
 
 def _keys(resource: KeystoneAPI) -> Iterator[tuple[str, str]]:
@@ -68,7 +74,7 @@ def _seconds(resource: KeystoneAPI, option: str) -> int:
     """Return a setting of [token]: Keystone's own default where nothing is said, or no number, which is refused."""
     said = (_said(resource, "token", option) or "").strip()
     try:
-        # Keystone reads it so too, with signs and underscores. What is longer is not a time, and Keystone refuses it.
+        # Keystone reads it so too, with signs and underscores. What is longer is refused, zeros in front included.
         return int(said) if len(said) <= _LONGEST else DEFAULTS[option]
     except ValueError:
         return DEFAULTS[option]

@@ -57,6 +57,12 @@ def test_a_snippet_is_read_after_the_whole_file() -> None:
         pytest.param("[token]\nexpiration = $allow_expired_window\n", "[token] expiration", id="a-reference"),
         pytest.param("[TOKEN]\nexpiration = $$x\n", "[token] expiration", id="a-reference-in-capitals"),
         pytest.param("[token]\nallow_expired_window =\n", "[token] allow_expired_window", id="no-window"),
+        pytest.param("[token]\nexpiration = 00000000000000000864000\n", "[token] expiration", id="zeros-in-front"),
+        pytest.param(
+            "[token]\nallow_expired_window = 99999999999999999999999\n",
+            "[token] allow_expired_window",
+            id="a-window-without-end",
+        ),
         pytest.param("[auth]\nmethods = token\n", "[auth] methods", id="no-passwords"),
         pytest.param("[auth]\nmethods =\n", "[auth] methods", id="no-logins-at-all"),
     ],
