@@ -22,9 +22,10 @@ from stackwright.blueprint.policies import INSTANCE
 from stackwright.controllers.ownership import entries, made, ports, users
 from stackwright.controllers.ownership.claims import Around, claiming, claims
 from stackwright.controllers.ownership.standing import TAKEN, is_refused
+from stackwright.controllers.release import bodies
 from stackwright.controllers.surroundings import Known
 from stackwright.kube.admission.checks import FieldError, Objections
-from stackwright.kube.builtin import Secret
+from stackwright.kube.builtin import Secret, StatefulSet
 from stackwright.kube.controller import Context
 from stackwright.kube.errors import Blocked
 from stackwright.kube.resource import CustomResource, R, Resource, is_controlled
@@ -78,7 +79,7 @@ def taken(resource: CustomResource, known: Known) -> tuple[Taken, ...]:
     found = (*_tell_once(_asked_twice(mine)), *_rivalled(resource, mine, around, newcomer=False))
     found += tuple(_on_services(resource, mine, found, around))
     if is_refused(resource) or not resource.status.observedGeneration:
-        # One that was accepted already uses its volumes, whatever labels they have.
+        # One that was accepted already uses its volumes, whatever labels they have. Nor does it lose them by a refusal.
         found = found or tuple(_tell_once(_volumes_of_others(resource, mine, around)))
     return found or tuple(_kept_for_others(resource, mine, around))
 
@@ -288,8 +289,21 @@ def _volumes_of_others(resource: CustomResource, mine: Iterable[Claim], around: 
     for claim in mine:
         present = around.named(claim.of, claim.name) if claim.of is not None else None
         release = users.release_labelled_on(present) if present is not None else ""
-        if present is not None and release and not users.is_marked_for(present, resource):
+        if present is None or not release or users.is_marked_for(present, resource):
+            continue
+        if not _has_pods_with(present, resource, around):
             yield Taken(claim, f"release {release}", mark=f"label {INSTANCE}")
+
+
+def _has_pods_with(volume: Resource, resource: CustomResource, around: Around) -> bool:
+    """Return whether a StatefulSet of the resource uses a volume, which is called <template>-<StatefulSet>-<number>."""
+    before, _, number = volume.metadata.name.rpartition("-")
+    return number.isdecimal() and any(
+        before == f"{bodies.name_of(template)}-{each.metadata.name}"
+        for each in around.all(StatefulSet)
+        if is_controlled(each, resource)
+        for template in bodies.items(each.spec, "volumeClaimTemplates")
+    )
 
 
 def _on_services(

@@ -49,9 +49,10 @@ def at_work(resource: Any, **status: Any) -> Any:
     return msgspec.structs.replace(found, status=msgspec.structs.replace(found.status, **status))
 
 
-def there(kind: type[Any], name: str, **metadata: Any) -> Any:
+def there(kind: type[Any], name: str, spec: dict[str, Any] | None = None, **metadata: Any) -> Any:
     """Return an object that exists already."""
-    return kind(metadata=ObjectMeta(name=name, namespace="cloud", **metadata))
+    found = {"spec": spec} if spec is not None else {}
+    return kind(**found, metadata=ObjectMeta(name=name, namespace="cloud", **metadata))
 
 
 def said(found: tuple[Taken, ...]) -> list[str]:

@@ -3,11 +3,17 @@
 import msgspec
 
 from stackwright.controllers.ownership import check, taken
-from stackwright.kube.builtin import PersistentVolumeClaim
+from stackwright.kube.builtin import PersistentVolumeClaim, StatefulSet
+from stackwright.kube.resource import OwnerReference
 from tests.surroundings import listing
 from tests.unit.controllers.ownership.making import made, said, seen, there
 
 VOLUME = "data-openstack-galera-0"
+LABELS = {
+    "app.kubernetes.io/name": "mariadb",
+    "app.kubernetes.io/instance": "openstack",
+    "app.kubernetes.io/component": "galera",
+}
 
 
 def test_volumes_of_pods_that_keep_data_have_an_owner() -> None:
@@ -25,7 +31,7 @@ def test_volumes_of_pods_that_keep_data_have_an_owner() -> None:
 
 def test_a_volume_that_the_pods_of_another_release_left_is_not_taken_over() -> None:
     glance = made("Glance", "data-openstack-galera", {"glanceAPIs": {"0": {}}})
-    left = there(PersistentVolumeClaim, VOLUME, labels={"app.kubernetes.io/instance": "openstack"})
+    left = there(PersistentVolumeClaim, VOLUME, labels=LABELS)
     assert said(taken(glance, listing(glance, left))) == [
         f"metadata.name: PersistentVolumeClaim {VOLUME} was created for release openstack and is kept for it; give "
         "this resource another name, or take the label app.kubernetes.io/instance off it to hand it over"
@@ -38,3 +44,24 @@ def test_a_volume_that_the_pods_of_another_release_left_is_not_taken_over() -> N
     assert taken(seen(glance), listing(seen(glance), left)) == ()
     # What a user prepared says nothing.
     assert taken(glance, listing(glance, there(PersistentVolumeClaim, VOLUME))) == ()
+
+
+def test_a_resource_whose_pods_have_a_volume_keeps_it_after_a_refusal() -> None:
+    """It was refused for another reason, such as a port, which is gone since."""
+    glance = made("Glance", "data-openstack-galera", {"glanceAPIs": {"0": {}}})
+    left = there(PersistentVolumeClaim, VOLUME, labels=LABELS)
+    refused = seen(glance, refused=True)
+    owner = OwnerReference(
+        apiVersion="glance.openstack.org/v1beta1",
+        kind="Glance",
+        name=glance.metadata.name,
+        uid=glance.metadata.uid,
+        controller=True,
+    )
+    spec = {"volumeClaimTemplates": [{"metadata": {"name": "data"}}]}
+    pods = there(StatefulSet, "openstack-galera", spec=spec, ownerReferences=(owner,))
+    assert taken(refused, listing(refused, left, pods)) == ()
+    # Pods of others, and of its own without this volume, do not count.
+    others = there(StatefulSet, "openstack-galera", spec=spec)
+    another = there(StatefulSet, "galera", spec=spec, ownerReferences=(owner,))
+    assert taken(refused, listing(refused, left, others, another))
