@@ -5,11 +5,12 @@ changed, and deleted with the resource. This also holds for an installation by h
 """
 
 from collections.abc import Iterable
+from functools import cache
 
 from stackwright import services
 from stackwright.adapters.helm.records import UNINSTALLED
 from stackwright.api.annotations import GENERATED_FOR, RELEASE_OWNER
-from stackwright.blueprint.policies import INSTANCE
+from stackwright.blueprint.policies import COMPONENT, INSTANCE, NAME
 from stackwright.blueprint.service_fields import status_of
 from stackwright.controllers import release
 from stackwright.controllers.ownership.standing import TAKEN
@@ -34,11 +35,28 @@ def maker_named_on(present: Resource) -> str:
 
 
 def release_labelled_on(present: Resource) -> str:
-    """Return the release that a volume belongs to by its labels: those of StatefulSets have nothing else that says it.
+    """Return the release whose StatefulSet, of one of our charts, made a volume; "" if its labels do not say so.
 
-    A user may write any labels on other objects, which say by their annotations whose they are.
+    Nothing else says it. The label of the release alone proves nothing: tools that deploy write it on all that a user
+    prepares.
+    """
+    labels = present.metadata.labels
+    ours = bool(labels.get(COMPONENT)) and labels.get(NAME) in _names_of_pods()
+    return instance_of_volume(present) if ours else ""
+
+
+def instance_of_volume(present: Resource) -> str:
+    """Return the release that a volume names, whoever wrote its labels; "" for any other object.
+
+    Other objects say by their annotations whose they are.
     """
     return present.metadata.labels.get(INSTANCE, "") if isinstance(present, PersistentVolumeClaim) else ""
+
+
+@cache
+def _names_of_pods() -> frozenset[str]:
+    """Return what our charts call the pods of services; without values, as `helm` by hand may be, that of the chart."""
+    return frozenset(name for service in services.blueprints() for name in (service.name, service.chart_name))
 
 
 def is_marked_for(present: Resource, resource: Resource) -> bool:
@@ -47,10 +65,13 @@ def is_marked_for(present: Resource, resource: Resource) -> bool:
 
 
 def keeper_of(present: Resource, resource: Resource) -> str:
-    """Return in words for whom an object is kept, if it says so and that is not the resource; "" otherwise."""
-    if is_marked_for(present, resource):
+    """Return in words for whom an object is kept, if it says so and that is not the resource; "" otherwise.
+
+    A StatefulSet of a user's own chart takes a volume without asking, so each label counts that names a release.
+    """
+    named = instance_of_volume(present)
+    if maker_named_on(present) == maker_of(resource) or named == resource.metadata.name:
         return ""
-    named = release_labelled_on(present)
     return spoken(maker_named_on(present)) or (f"release {named}" if named else "")
 
 

@@ -1,8 +1,9 @@
 """Volumes that StatefulSets create belong to the resource whose pods have them."""
 
 import msgspec
+import pytest
 
-from stackwright.controllers.ownership import check, taken
+from stackwright.controllers.ownership import Around, check, claims, keeper_of, taken
 from stackwright.kube.builtin import PersistentVolumeClaim, StatefulSet
 from stackwright.kube.resource import OwnerReference
 from tests.surroundings import listing
@@ -65,3 +66,24 @@ def test_a_resource_whose_pods_have_a_volume_keeps_it_after_a_refusal() -> None:
     others = there(StatefulSet, "openstack-galera", spec=spec)
     another = there(StatefulSet, "galera", spec=spec, ownerReferences=(owner,))
     assert taken(refused, listing(refused, left, others, another))
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        pytest.param({"app.kubernetes.io/instance": "cloud"}, id="the-label-of-a-tool-that-deploys"),
+        pytest.param({**LABELS, "app.kubernetes.io/component": ""}, id="without-a-component"),
+        pytest.param({**LABELS, "app.kubernetes.io/name": "volumes"}, id="of-another-program"),
+    ],
+)
+def test_a_volume_that_a_user_prepared_may_have_any_labels(labels: dict[str, str]) -> None:
+    glance = made("Glance", "glance", {"glanceAPIs": {"default": {}}})
+    prepared = there(PersistentVolumeClaim, "glance-default", labels=labels)
+    mine = map(str, claims(glance, Around(listing(glance), "cloud")))
+    assert "PersistentVolumeClaim glance-default" in mine
+    assert taken(glance, listing(glance, prepared)) == ()
+    assert check(None, glance, listing(prepared)).errors == ()
+    # The pods of a StatefulSet would take it without asking, so that the release which it names is believed there.
+    owner = labels["app.kubernetes.io/instance"]
+    assert keeper_of(prepared, glance) == f"release {owner}"
+    assert keeper_of(prepared, made("Memcached", owner)) == ""
