@@ -115,21 +115,25 @@ print(refused())
 
 EMPTIED = """
 configuration = cfg.ConfigOpts()
-configuration.register_opts([cfg.IntOpt("life", default=60), cfg.FloatOpt("part", default=0.5), cfg.StrOpt("name")])
-configuration.register_opts([cfg.IntOpt("limit"), cfg.IntOpt("unsaid", default=1), cfg.StrOpt("text", default="a")])
-configuration.register_opts([cfg.IntOpt("max_overflow", default=50), cfg.StrOpt("mysql_sql_mode")], "database")
+configuration.register_opts([cfg.IntOpt("rpc_response_timeout", default=60), cfg.IntOpt("life", default=60)])
+configuration.register_opts([cfg.IntOpt("expiration", default=60), cfg.IntOpt("cache_time", default=60)], "token")
+configuration.register_opts([cfg.IntOpt("max_age", default=3600)], "cors")
+configuration.register_opts([cfg.IntOpt("max_request_body_size", default=1)], "oslo_middleware")
+configuration.register_opts([cfg.IntOpt("max_overflow", default=50)], "database")
 configuration(["--config-file", "/tmp/emptied.conf"])
 print(refused())
 """
 
 
-def test_a_number_that_is_emptied_is_refused(openstack: Built) -> None:
+def test_a_number_that_requests_need_is_refused_if_it_is_emptied(openstack: Built) -> None:
     (openstack.root / "tmp/emptied.py").write_text(serving.daemon("keystone", EMPTIED).content)
     (openstack.root / "tmp/emptied.conf").write_text(
-        "[DEFAULT]\nlife =\npart =\nname =\nlimit =\ntext =\n[database]\nmax_overflow =\n"
+        "[DEFAULT]\nrpc_response_timeout =\nlife =\n[token]\nexpiration =\ncache_time =\n[cors]\nmax_age =\n"
+        "[database]\nmax_overflow =\n"
     )
     answer = openstack.run("python3 -W ignore /tmp/emptied.py")
-    found = [f"[DEFAULT] {name} is empty, and has to be a number" for name in ("life", "part")]
+    emptied = ("[DEFAULT] rpc_response_timeout", "[token] expiration")
+    found = [f"{name} is empty, and has to be a number" for name in emptied]
     assert answer.output.strip().endswith(str(found)), answer.output
 
 

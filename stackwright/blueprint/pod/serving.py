@@ -24,8 +24,16 @@ SECONDS = 2
 # After how many seconds a peer that refuses is asked again: an account may be about to be made. These are few, because
 # Keystone may lock a user out after some wrong passwords.
 DOUBTS = (2, 4, 8, 8)
-# By which the sections of oslo.db are known, of whatever schema. It leaves numbers that are None to SQLAlchemy.
-OF_SCHEMAS = "mysql_sql_mode"
+# Numbers with which a service starts, and fails requests that need them, if they are set to nothing. Most others may be
+# empty: a service then does without them, as without the lifetime of a cache.
+NUMBERS = frozenset(
+    {
+        ("DEFAULT", "rpc_response_timeout"),
+        ("oslo_middleware", "max_request_body_size"),
+        ("token", "expiration"),
+        ("token", "allow_expired_window"),
+    }
+)
 REFUSED = (cfg.ConfigFileValueError, cfg.ConfigSourceValueError, cfg.TemplateSubstitutionError)
 
 
@@ -67,13 +75,9 @@ def is_set(configuration: Any, group: Any, option: Any) -> bool:
 
 
 def is_emptied(configuration: Any, group: Any, option: Any, value: Any) -> bool:
-    """Return whether an option with a default is set to nothing: oslo.config reads no number as None.
-
-    A service counts with it only when a request needs it, and fails then.
-    """
-    if value is not None or option.default is None or (group is not None and OF_SCHEMAS in group._opts):  # noqa: SLF001  as above
-        return False
-    return is_set(configuration, group, option)
+    """Return whether a number that requests need is set to nothing, which oslo.config reads as None."""
+    section = group.name if group is not None else "DEFAULT"
+    return value is None and (section, option.dest) in NUMBERS and is_set(configuration, group, option)
 
 
 def refused() -> list[str]:
