@@ -21,12 +21,24 @@ _SELECTORS = {
     "Service": ("selector", ""),
 }
 
+# What may select pods by labels of the chart's own, which pods of ours do not have. A NetworkPolicy may not: it has to
+# select pods of the release.
+_BY_OWN_LABELS = frozenset({"Service", "PodDisruptionBudget"})
+# The labels of pods of ours: those of these domains and of all below, and those that Kubernetes itself adds.
+_DOMAINS = ("kubernetes.io", "k8s.io", "openstack.org")
+_BY_KUBERNETES = frozenset(
+    {"pod-template-hash", "controller-revision-hash", "pod-template-generation", "controller-uid", "job-name"}
+)
 
-def problems(body: JsonObject, ours: Sequence[JsonObject], release: str) -> Iterator[str]:
-    """Yield a phrase for each place of others that an object takes; what the service's own chart has is allowed."""
+
+def problems(body: JsonObject, theirs: Sequence[JsonObject], ours: Sequence[JsonObject], release: str) -> Iterator[str]:
+    """Yield a phrase for each place of others that an object takes; what the service's own chart has is allowed.
+
+    `theirs` are all objects of the user's chart, of which the object is one.
+    """
     what = f"{body.get('kind')} {name_of(body)}"
     yield from _labels(what, body, ours, release)
-    yield from _selector(what, body, ours, release)
+    yield from _selector(what, body, theirs, ours, release)
     if found := sorted(_finalizers(body) - {name for other in ours for name in _finalizers(other)}):
         yield f"{what} with the finalizer {found[0]}, which could keep it from ever being deleted; remove it"
     most = max((_count(other) for other in ours), default=0)
@@ -68,7 +80,9 @@ def _made(body: JsonObject) -> Iterator[JsonObject]:
     yield from (field(volume, "metadata") for volume in items(field(body, "spec"), "volumeClaimTemplates"))
 
 
-def _selector(what: str, body: JsonObject, ours: Sequence[JsonObject], release: str) -> Iterator[str]:
+def _selector(
+    what: str, body: JsonObject, theirs: Sequence[JsonObject], ours: Sequence[JsonObject], release: str
+) -> Iterator[str]:
     kind = str(body.get("kind"))
     if kind not in _SELECTORS:
         return
@@ -79,9 +93,21 @@ def _selector(what: str, body: JsonObject, ours: Sequence[JsonObject], release: 
     selector = field(field(body, "spec"), name)
     known = [field(field(other, "spec"), name) for other in ours if other.get("kind") == kind]
     labels = field(selector, within) if within else selector
-    if selector not in known and labels.get(INSTANCE) != release:
+    if selector in known or labels.get(INSTANCE) == release:
+        return
+    if kind not in _BY_OWN_LABELS or not any(_is_of_pods(pair, theirs) for pair in labels.items()):
         where = ".".join(filter(None, (name, within)))
         yield f"{what} for pods of others; name {INSTANCE}: {release} in its {where}"
+
+
+def _is_of_pods(pair: tuple[str, object], theirs: Sequence[JsonObject]) -> bool:
+    """Return whether pods of a chart have a label that no pods of ours have: who selects by it selects none of ours."""
+    label, value = pair
+    domain = str(label).partition("/")[0] if "/" in str(label) else ""
+    if label in _BY_KUBERNETES or any(domain == each or domain.endswith(f".{each}") for each in _DOMAINS):
+        return False
+    labelled = (field(field(template_of(body), "metadata"), "labels") for body in theirs)
+    return any(label in labels and labels[label] == value for labels in labelled)
 
 
 def _finalizers(body: JsonObject) -> set[str]:

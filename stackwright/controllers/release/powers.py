@@ -62,7 +62,7 @@ def problems(theirs: Chart, ours: Chart) -> Iterator[str]:
                 yield from _service(what, body, ours)
             case _:
                 yield from _pods(what, body, theirs, ours)
-        yield from places.problems(body, ours.objects, theirs.release)
+        yield from places.problems(body, theirs.objects, ours.objects, theirs.release)
 
 
 def _role(what: str, body: JsonObject, ours: Chart) -> Iterator[str]:

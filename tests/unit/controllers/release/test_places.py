@@ -130,3 +130,31 @@ def test_what_is_of_the_release_itself_is_allowed(body: str) -> None:
 )
 def test_what_takes_the_place_of_others_is_named_with_its_object(body: str, said: str) -> None:
     assert list(problems(chart(body), chart(OURS))) == [said]
+
+
+REDIS = pods(f"{{app: redis, release: keystone, job-name: x, openstack.org/own: a, {NAME}: it}}")
+
+
+@pytest.mark.parametrize("kind", ["Service", "PodDisruptionBudget"])
+@pytest.mark.parametrize(
+    ("selector", "allowed"),
+    [
+        pytest.param("{app: redis, release: keystone}", True, id="as-charts-were-written-before"),
+        pytest.param("{app: redis}", True, id="a-label-of-its-own"),
+        pytest.param(f"{{app: redis, {NAME}: mariadb}}", True, id="one-of-two-is-enough"),
+        pytest.param("{app: my-sidecar}", False, id="of-no-pods-of-the-chart"),
+        pytest.param("{App: redis}", False, id="another-label"),
+        pytest.param(f"{{{NAME}: it}}", False, id="a-label-that-ours-have-too"),
+        pytest.param("{job-name: x}", False, id="a-label-that-kubernetes-adds"),
+        pytest.param("{openstack.org/own: a}", False, id="a-label-of-ours"),
+    ],
+)
+def test_pods_of_a_chart_may_be_selected_by_labels_of_its_own(kind: str, selector: str, *, allowed: bool) -> None:
+    body = selecting(kind, selector if kind == "Service" else f"{{matchLabels: {selector}}}")
+    assert (list(problems(chart(body, REDIS), chart(OURS))) == []) is allowed
+
+
+def test_a_policy_of_other_pods_names_the_release_all_the_same() -> None:
+    policy = "{kind: NetworkPolicy, metadata: {name: n}, spec: {podSelector: {matchLabels: {app: redis}}}}"
+    (sentence,) = problems(chart(policy, REDIS), chart(OURS))
+    assert sentence.startswith("NetworkPolicy n for pods of others")
