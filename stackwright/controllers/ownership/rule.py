@@ -296,10 +296,9 @@ def _volumes_of_others(resource: CustomResource, mine: Iterable[Claim], around: 
 
 
 def _has_pods_with(volume: Resource, resource: CustomResource, around: Around) -> bool:
-    """Return whether a StatefulSet of the resource uses a volume, which is called <template>-<StatefulSet>-<number>."""
-    before, _, number = volume.metadata.name.rpartition("-")
-    return number.isdecimal() and any(
-        before == f"{bodies.name_of(template)}-{each.metadata.name}"
+    """Return whether a StatefulSet of the resource uses a volume."""
+    return any(
+        bodies.is_volume_of(volume.metadata.name, template, each.metadata.name)
         for each in around.all(StatefulSet)
         if is_controlled(each, resource)
         for template in bodies.items(each.spec, "volumeClaimTemplates")

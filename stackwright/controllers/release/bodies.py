@@ -32,6 +32,12 @@ def field(body: JsonObject, name: str) -> JsonObject:
     return found if isinstance(found, dict) else {}
 
 
+def is_volume_of(claim: str, template: JsonObject, stateful_set: str) -> bool:
+    """Return whether a PersistentVolumeClaim has the name of one that a StatefulSet makes from a template."""
+    before, _, number = claim.rpartition("-")
+    return before == f"{name_of(template)}-{stateful_set}" and number.isdecimal()
+
+
 def items(body: JsonObject, name: str) -> Iterable[JsonObject]:
     """Return the maps in a part of an object that is a list; none if it is no list."""
     found: Any = body.get(name)

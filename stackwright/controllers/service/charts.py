@@ -130,8 +130,7 @@ def _volumes(resource: CustomResource, body: JsonObject, context: Context) -> st
         return ""
     there = {each.metadata.name: each for each in context.store(PersistentVolumeClaim).list(place)}
     for volume in bodies.items(bodies.field(body, "spec"), "volumeClaimTemplates"):
-        before = f"{bodies.name_of(volume)}-{name}-"
-        for claim in sorted(each for each in there if each.removeprefix(before).isdecimal()):
+        for claim in sorted(each for each in there if bodies.is_volume_of(each, volume, name)):
             if keeper := ownership.keeper_of(there[claim], resource):
                 return f"StatefulSet {name} with the volume {claim}, which is of {keeper}; give it another name"
     return ""
