@@ -48,7 +48,8 @@ def _reports(resource: CustomResource, claim: Claim, around: Around) -> bool:
         case KeystoneService():
             made = resource.status.userID if claim.sort == "user" else resource.status.serviceID
         case KeystoneEndpoint():
-            made = resource.status.serviceID
+            found = resource.status.endpointIDs.items()
+            made = next((identity for interface, identity in found if claim.sort == f"{interface} endpoint"), "")
         case _:
             return False
     return bool(made) and claim.scope == f"KeystoneAPI {resource.status.keystoneInstance}"

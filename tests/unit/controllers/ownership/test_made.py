@@ -101,3 +101,15 @@ def test_a_changed_claim_is_not_made_by_the_status_of_before() -> None:
     before = at_work(made("MariaDBAccount", "zzz", {"userName": "glance"}, labels={DATABASE_LABEL: "later"}))
     after = at_work(made("MariaDBAccount", "zzz", {"userName": "glance"}, labels={DATABASE_LABEL: "glance"}), **status)
     assert check(before, after, listing(galera, schema, elder, before)).errors
+
+
+def test_an_endpoint_is_of_the_one_that_has_registered_that_interface() -> None:
+    """The entry alone, which all of them share, is no endpoint."""
+    urls = {"serviceName": "other", "endpoints": {"public": "http://a", "internal": "http://b"}}
+    elder = seen(made("KeystoneEndpoint", "aaa", urls, creationTimestamp="2026-11-14T00:00:00Z"))
+    status = {"serviceID": "1", "keystoneInstance": "keystone"}
+    for interfaces, owned in (((), ["internal", "public"]), (("public", "internal"), []), (("public",), [])):
+        ids = {interface: interface for interface in interfaces}
+        later = at_work(made("KeystoneEndpoint", "zzz", urls), endpointIDs=ids, **status)
+        found = [each.claim.sort.split()[0] for each in taken(later, listing(elder, later, KEYSTONE))]
+        assert sorted(found) == owned
