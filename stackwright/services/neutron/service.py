@@ -7,7 +7,7 @@ from functools import partial
 import msgspec
 
 from stackwright.api.base import JsonObject
-from stackwright.blueprint import apis
+from stackwright.blueprint import apis, ini
 from stackwright.blueprint.claims import Claim
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.network import Network
@@ -90,9 +90,14 @@ COMPONENTS: dict[str, Component[NeutronAPI, NeutronFacts]] = {
 
 
 def claims(resource: NeutronAPI) -> tuple[Claim, ...]:
-    """Return the networks in OVN: what only the database of another Neutron knows of them would be removed."""
-    advice = "use another namespace, because each has one such database"
-    return (Claim("OVN northbound database", "", advice=advice),) if has_ovn(resource) else ()
+    """Return the networks in OVN: what only the database of another Neutron knows of them would be removed.
+
+    A Neutron whose user names a database elsewhere does not work in that of the namespace.
+    """
+    elsewhere = ini.last_value((resource.spec.customServiceConfig,), "ovn", "ovn_nb_connection")
+    if not has_ovn(resource) or elsewhere:
+        return ()
+    return (Claim("OVN northbound database", "", advice="use another namespace, because each has one such database"),)
 
 
 SERVICE = Service(

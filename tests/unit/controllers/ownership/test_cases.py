@@ -320,6 +320,10 @@ def test_the_networks_of_ovn_are_of_one_neutron() -> None:
     )
     without = made("NeutronAPI", "second", {"databaseAccount": "n2", "ml2MechanismDrivers": ["mine"], **OWN_HOST})
     assert not [each for each in said(taken(without, listing(first, without))) if "OVN" in each]
+    # One whose user names another database does not touch this one.
+    snippet = "[ovn]\novn_nb_connection = tcp:192.0.2.1:6641\n"
+    away = made("NeutronAPI", "second", {"databaseAccount": "n2", "customServiceConfig": snippet, **OWN_HOST})
+    assert not [each for each in said(taken(away, listing(first, away))) if "OVN" in each]
 
 
 def test_an_installation_by_hand_is_handed_over_or_asked_about() -> None:
