@@ -138,7 +138,12 @@ def _judge(known: Options, section: str, option: str, given: list[Assignment]) -
 
 def _useless(least: int | None, value: str) -> str:
     """Return what is wrong with a number that oslo.config takes, and with which no request is answered."""
-    if least is None or (value.strip() and float(value) >= least):
+    try:
+        enough = least is None or (bool(value.strip()) and float(value) >= least)
+    except ValueError:
+        # By its type it is no number, in another version of the library: nothing is known of it.
+        enough = True
+    if enough:
         return ""
     return f"must be {least} or more; with less the service answers no request"
 

@@ -129,3 +129,8 @@ def test_a_number_with_which_every_request_fails_is_refused(value: str) -> None:
     known = {"DEFAULT": {"rpc_response_timeout": OptionType("integer")}}
     assert options.check(known, "[DEFAULT]\nrpc_response_timeout = 0\n")
     assert options.check(known, "[DEFAULT]\nrpc_response_timeout = 60\n") == ()
+
+
+def test_a_text_in_the_place_of_such_a_number_is_left_to_its_type() -> None:
+    known = {"oslo_middleware": {"max_request_body_size": OptionType("string")}}
+    assert options.check(known, "[oslo_middleware]\nmax_request_body_size = 1MB\n") == ()
