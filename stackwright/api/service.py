@@ -100,11 +100,15 @@ SnippetSecrets = Annotated[
 ]
 
 
+# How many pods a component has at most.
+MOST_REPLICAS = 32
+
+
 class ServiceTemplate(PodTemplate, frozen=True, kw_only=True):
     """What a user may set for each component of a service: how many pods, which configuration, which networks."""
 
     replicas: Annotated[
-        int, minimum(0), maximum(32), describe("How many pods run; 0 stops the service and keeps its data.")
+        int, minimum(0), maximum(MOST_REPLICAS), describe("How many pods run; 0 stops the service and keeps its data.")
     ] = 1
     customServiceConfig: Annotated[
         str,

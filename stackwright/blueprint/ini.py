@@ -96,6 +96,24 @@ def assignments(text: str) -> tuple[Assignment, ...] | Problem:
         return broken.problem
 
 
+def last_value(texts: Iterable[str], section: str, option: str) -> str | None:
+    """Return the value of an option by several files, the last one last, as oslo.config finds it; None without one.
+
+    A file that cannot be read is told elsewhere, and says nothing here.
+    """
+    found = None
+    for read in map(assignments, texts):
+        for each in () if isinstance(read, Problem) else read:
+            if (fold_section(each.section), each.option) == (section, option):
+                found = each.value
+    return found
+
+
+def fold_section(name: str) -> str:
+    """Return the section that oslo.config takes a name for: only of DEFAULT the case counts."""
+    return name if name == "DEFAULT" else name.lower()
+
+
 def shown(line: str) -> str:
     """Return a line as a message repeats it: in quotes, and shortened."""
     return f'"{line}"' if len(line) <= _SHOWN else f'"{line[:_SHOWN]}…"'

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from stackwright.api.base import CustomResource
+from stackwright.api.service import MOST_REPLICAS
 from stackwright.blueprint import configuration, names
 from stackwright.blueprint.needs import TYPES
 from stackwright.blueprint.service import Service
@@ -25,6 +26,15 @@ def of_secrets(service: Service[Any, Any], resource: CustomResource) -> tuple[st
     """Return the names of the Secrets with configuration, each once."""
     parts = (None, *(job for job in service.jobs_of(resource) if job.secret))
     return tuple(dict.fromkeys(configuration.secret_name(resource, part) for part in parts))
+
+
+def of_volumes(service: Service[Any, Any], resource: CustomResource) -> Iterator[str]:
+    """Yield the names of the PersistentVolumeClaims that StatefulSets create, for as many pods as they may have."""
+    for component in service.components_of(resource):
+        if component.workload == "StatefulSet" and component.data:
+            suffix = component.name if component.suffix is None else component.suffix
+            name = component.named or "-".join(filter(None, (resource.metadata.name, suffix)))
+            yield from (f"data-{name}-{number}" for number in range(MOST_REPLICAS))
 
 
 def _suffixes(service: Service[Any, Any], resource: CustomResource) -> Iterator[str]:

@@ -22,6 +22,8 @@ from stackwright.blueprint.service import IMAGE_FIELD, Service
 
 # How fields end that name the image of one of several services: conductorContainerImageURL.
 IMAGES_OF_SERVICES = "ContainerImageURL"
+# Options of oslo's libraries with which a service starts, and fails every request if they are empty or less than this.
+_LEAST = {("oslo_middleware", "max_request_body_size"): 1024, ("DEFAULT", "rpc_response_timeout"): 1}
 # How similar a name must be to a known one to be suggested.
 _ALIKE = 0.8
 
@@ -100,7 +102,7 @@ def check(known: Options, text: str) -> tuple[OptionFault, ...]:
         return ()
     by_name: dict[tuple[str, str], list[Assignment]] = {}
     for each in read:
-        by_name.setdefault((_section(each.section), each.option), []).append(each)
+        by_name.setdefault((ini.fold_section(each.section), each.option), []).append(each)
     found = [fault for (section, option), given in by_name.items() for fault in _judge(known, section, option, given)]
     return tuple(
         OptionFault("", sentence, refused) for _, sentence, refused in sorted(found, key=lambda entry: entry[0])
@@ -127,13 +129,24 @@ def _judge(known: Options, section: str, option: str, given: list[Assignment]) -
         return
     for each in _counting(kind, given):
         # Only the service knows the value that a reference to another option has.
-        if "$" not in each.value and (taken := option_types.allowed(kind, each.value)):
+        if "$" in each.value:
+            continue
+        taken = option_types.allowed(kind, each.value) or _useless(_LEAST.get((section, option)), each.value)
+        if taken:
             yield each.line, f"line {each.line}: {place} {taken}", True
+
+
+def _useless(least: int | None, value: str) -> str:
+    """Return what is wrong with a number that oslo.config takes, and with which no request is answered."""
+    try:
+        enough = least is None or (bool(value.strip()) and float(value) >= least)
+    except ValueError:
+        # By its type it is no number, in another version of the library: nothing is known of it.
+        enough = True
+    if enough:
+        return ""
+    return f"must be {least} or more; with less the service answers no request"
 
 
 def _counting(kind: OptionType, given: list[Assignment]) -> Iterable[Assignment]:
     return given if kind.repeated else given[-1:]
-
-
-def _section(name: str) -> str:
-    return name if name == "DEFAULT" else name.lower()

@@ -22,6 +22,8 @@ F = TypeVar("F", bound=Facts)
 NAME, INSTANCE, COMPONENT = "app.kubernetes.io/name", "app.kubernetes.io/instance", leaving.COMPONENT
 # The name that the pods of our operators carry.
 OPERATORS = "stackwright"
+# How the names of the labels end by which a provider lets pods in, before the slash.
+NEEDS = "needs.openstack.org"
 # What the chart's values call all pods of a release.
 ALL = "*"
 
@@ -59,7 +61,7 @@ def pod_labels(service: Service[C, F], resource: C, facts: F | None = None) -> d
 
 
 def _label(word: str, instance: str) -> str:
-    return f"{word}.needs.openstack.org/{instance}"
+    return f"{word}.{NEEDS}/{instance}"
 
 
 def rules(service: Service[C, F], resource: C, facts: F, around: Surroundings) -> JsonObject:

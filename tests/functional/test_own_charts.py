@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from stackwright.kube import conditions
-from stackwright.kube.builtin import ConfigMap, Secret, Service, StatefulSet
+from stackwright.kube.builtin import ConfigMap, PersistentVolumeClaim, Secret, Service, StatefulSet
 from stackwright.kube.client import Client
 from stackwright.kube.errors import Invalid
 from stackwright.local.apiserver.server import Shared
@@ -169,6 +169,19 @@ async def test_a_chart_in_a_config_map_is_waited_for_used_and_followed(
             id="pods-with-more-than-ours",
         ),
         pytest.param(
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: catcher}\n"
+            "spec: {selector: {matchLabels: {app.kubernetes.io/instance: keystone}}, template: {metadata: {labels: "
+            "{app.kubernetes.io/instance: keystone}}, spec: {containers: [{name: a, image: a}]}}}\n",
+            "Deployment catcher with the label app.kubernetes.io/instance: keystone, by which it passes for another's",
+            id="pods-that-pass-for-those-of-another-service",
+        ),
+        pytest.param(
+            "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: kept}\nspec: {selector: {matchLabels: {a: b}}, "
+            "template: {metadata: {labels: {a: b}}}, volumeClaimTemplates: [{metadata: {name: data}}]}\n",
+            "StatefulSet kept with the volume data-kept-0, which is of release other; give it another name",
+            id="the-data-of-another-release",
+        ),
+        pytest.param(
             "{{ range untilStep 0 100000000 1 }}{{ end }}",
             "chart memcached takes more than 160 MiB of memory to render",
             id="one-that-counts-to-100-million",
@@ -184,6 +197,15 @@ async def test_what_a_chart_may_not_is_refused_as_a_whole(place: Place, template
         "annotations": {"meta.helm.sh/release-name": "other"},
     }
     await place.client.apply(ConfigMap, {"metadata": metadata}, field_manager="helm")
+    volume = {
+        "metadata": {
+            "name": "data-kept-0",
+            "namespace": place.namespace,
+            "labels": {"app.kubernetes.io/instance": "other"},
+        },
+        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
+    }
+    await place.client.apply(PersistentVolumeClaim, volume, field_manager="user")
     await place.keep(bad=template)
     await place.ask(**MINE)
     sentence = await place.said(said)

@@ -113,6 +113,30 @@ print(refused())
 """
 
 
+EMPTIED = """
+configuration = cfg.ConfigOpts()
+configuration.register_opts([cfg.IntOpt("rpc_response_timeout", default=60), cfg.IntOpt("life", default=60)])
+configuration.register_opts([cfg.IntOpt("expiration", default=60), cfg.IntOpt("cache_time", default=60)], "token")
+configuration.register_opts([cfg.IntOpt("max_age", default=3600)], "cors")
+configuration.register_opts([cfg.IntOpt("max_request_body_size", default=1)], "oslo_middleware")
+configuration.register_opts([cfg.IntOpt("max_overflow", default=50)], "database")
+configuration(["--config-file", "/tmp/emptied.conf"])
+print(refused())
+"""
+
+
+def test_a_number_that_requests_need_is_refused_if_it_is_emptied(openstack: Built) -> None:
+    (openstack.root / "tmp/emptied.py").write_text(serving.daemon("keystone", EMPTIED).content)
+    (openstack.root / "tmp/emptied.conf").write_text(
+        "[DEFAULT]\nrpc_response_timeout =\nlife =\n[token]\nexpiration =\ncache_time =\n[cors]\nmax_age =\n"
+        "[database]\nmax_overflow =\n"
+    )
+    answer = openstack.run("python3 -W ignore /tmp/emptied.py")
+    emptied = ("[DEFAULT] rpc_response_timeout", "[token] expiration")
+    found = [f"{name} is empty, and has to be a number" for name in emptied]
+    assert answer.output.strip().endswith(str(found)), answer.output
+
+
 def test_a_default_that_cannot_be_substituted_is_not_refused(openstack: Built) -> None:
     (openstack.root / "tmp/unreadable.py").write_text(serving.daemon("keystone", UNREADABLE).content)
     (openstack.root / "tmp/unreadable.conf").write_text(

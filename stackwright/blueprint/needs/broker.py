@@ -190,6 +190,18 @@ class Messaging(_Broker):
         cluster = older or self.usual
         return RabbitMqConfig(cluster=cluster) if cluster else None
 
+    def claims(self, resource: Any, sight: Sight) -> Iterator[Claim]:
+        """Yield the TransportURL, and the queues: two services of a kind with the same take each other's calls."""
+        yield from super().claims(resource, sight)
+        bus = self.bus_of(resource)
+        if bus is not None:
+            broker = str(sight.provider(self.word, bus.cluster))
+            sort = f"virtual host for the queues of {resource.kind.name}:"
+            advice = "name another broker, or a vhost of its own, in its messagingBus"
+            # All parts of one resource share them, by whichever field each of them names its broker.
+            # Without a name it is the broker's default one.
+            yield Claim(sort, bus.vhost or "/", broker, "spec.messagingBus", advice)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Notifications(_Broker):

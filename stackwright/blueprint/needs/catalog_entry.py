@@ -27,6 +27,9 @@ from stackwright.kube.shapes.child import Child, child
 # The chart's own job that makes user, service and endpoints.
 IDENTITY_CREATE = "identity-create"
 
+# How a claim on an entry of a catalog begins.
+SERVICE_OF_TYPE = "service of type"
+
 
 @dataclass(frozen=True, kw_only=True)
 class CatalogEntry(Need):
@@ -199,7 +202,7 @@ def claim_entry(of_type: str, name: str, keystone: str, path: str = NAME) -> Cla
     if is_own_type(of_type):
         return claim_own_entry(keystone)
     advice = "choose another name" if path != NAME else ANOTHER_NAME
-    return Claim(f"service of type {of_type}", name, keystone, path, advice)
+    return Claim(f"{SERVICE_OF_TYPE} {of_type}", name, keystone, path, advice)
 
 
 def claim_user(name: str, keystone: str, terms: tuple[str, ...]) -> Claim:
@@ -219,7 +222,7 @@ def is_own_type(of_type: str) -> bool:
 
 def claim_own_entry(keystone: str) -> Claim:
     """Return the claim on Keystone's own entry, whatever its name."""
-    return Claim(f"service of type {IDENTITY}", "", keystone, "spec.serviceType", "register another type")
+    return Claim(f"{SERVICE_OF_TYPE} {IDENTITY}", "", keystone, "spec.serviceType", "register another type")
 
 
 def claim_own_endpoint(interface: str, keystone: str) -> Claim:

@@ -24,6 +24,16 @@ SECONDS = 2
 # After how many seconds a peer that refuses is asked again: an account may be about to be made. These are few, because
 # Keystone may lock a user out after some wrong passwords.
 DOUBTS = (2, 4, 8, 8)
+# Numbers with which a service starts, and fails requests that need them, if they are set to nothing. Most others may be
+# empty: a service then does without them, as without the lifetime of a cache.
+NUMBERS = frozenset(
+    {
+        ("DEFAULT", "rpc_response_timeout"),
+        ("oslo_middleware", "max_request_body_size"),
+        ("token", "expiration"),
+        ("token", "allow_expired_window"),
+    }
+)
 REFUSED = (cfg.ConfigFileValueError, cfg.ConfigSourceValueError, cfg.TemplateSubstitutionError)
 
 
@@ -64,6 +74,12 @@ def is_set(configuration: Any, group: Any, option: Any) -> bool:
     return True
 
 
+def is_emptied(configuration: Any, group: Any, option: Any, value: Any) -> bool:
+    """Return whether a number that requests need is set to nothing, which oslo.config reads as None."""
+    section = group.name if group is not None else "DEFAULT"
+    return value is None and (section, option.dest) in NUMBERS and is_set(configuration, group, option)
+
+
 def refused() -> list[str]:
     """Return a sentence for each option that is set and whose value cannot be read."""
     found = {}
@@ -72,15 +88,17 @@ def refused() -> list[str]:
         if configuration._namespace is None:  # noqa: SLF001  it was never asked to read files
             continue
         for group, option in options(configuration):
+            section = group.name if group is not None else "DEFAULT"
             try:
-                configuration._get(option.dest, group)  # noqa: SLF001  getattr would trip over names of methods
+                value = configuration._get(option.dest, group)  # noqa: SLF001  getattr would trip over names of methods
             except REFUSED as error:
                 if not isinstance(error, cfg.ConfigSourceValueError) and not is_set(configuration, group, option):
                     continue  # A default of the service's own that means nothing here, and that nobody can mend.
-                section = group.name if group is not None else "DEFAULT"
                 found[section, option.dest] = f"[{section}] {option.dest} is not of type {option.type!r}"
             except cfg.Error:
                 continue  # Absent, or of no meaning for this process.
+            if is_emptied(configuration, group, option, value):
+                found[section, option.dest] = f"[{section}] {option.dest} is empty, and has to be a number"
     return [found[place] for place in sorted(found)]
 
 

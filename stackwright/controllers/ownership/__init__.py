@@ -18,7 +18,7 @@ from stackwright.controllers.ownership.rule import (
     taken,
 )
 from stackwright.controllers.ownership.standing import TAKEN, is_refused, serving
-from stackwright.controllers.ownership.users import MadeByUser, refuse_users
+from stackwright.controllers.ownership.users import MadeByUser, keeper_of, refuse_users
 
 __all__ = [
     "ANOTHER_NAME",
@@ -36,6 +36,7 @@ __all__ = [
     "claiming",
     "claims",
     "is_refused",
+    "keeper_of",
     "refusal",
     "refuse_users",
     "serving",

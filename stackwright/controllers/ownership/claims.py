@@ -117,6 +117,7 @@ def _list_claims(service: Service[Any, Any], resource: Any, sight: Sight) -> Ite
             yield claim_object(Secret, entry.name(resource))
     for volume in service.volumes(resource) if service.volumes else ():
         yield claim_object(PersistentVolumeClaim, f"{name}-{volume.name}")
+    yield from (claim_object(PersistentVolumeClaim, each) for each in object_names.of_volumes(service, resource))
     for need in service.needs_of(resource):
         yield from need.claims(resource, sight)
 
@@ -125,7 +126,7 @@ def _on_server(resource: MariaDBDatabase | MariaDBAccount, look: Look) -> Iterat
     if isinstance(resource, MariaDBDatabase):
         if server := resource.metadata.labels.get(SERVER_LABEL, ""):
             yield claim_schema(resource.schema, _server(server, look), "spec.name")
-    elif resource.spec.accountType == "User" and (server := _server_of(resource, look)):
+    elif resource.spec.accountType == "User" and (server := server_of(resource, look)):
         yield claim_user(resource.spec.userName, _server(server, look), "spec.userName")
 
 
@@ -163,7 +164,7 @@ def _is_keystones_own(service: str, around: Around) -> bool:
     return fold_name(service) in (OWN_NAME, IDENTITY)
 
 
-def _server_of(account: MariaDBAccount, look: Look) -> str:
+def server_of(account: MariaDBAccount, look: Look) -> str:
     """Return the Galera that has the user of an account; "" if nothing names it."""
     label = account.metadata.labels.get(DATABASE_LABEL, "")
     database = look(MariaDBDatabase, label) if label else None

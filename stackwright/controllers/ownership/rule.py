@@ -3,7 +3,7 @@
 Which of two resources owns a thing that both claim is decided in this order:
 
 1. the one that the thing is a part of, as the catalog entry of a Keystone is a part of that Keystone;
-2. the one whose mark is on the thing;
+2. the one whose mark is on the thing, or which has made it by its own status;
 3. the one that an operator has seen with its present spec and has not refused; one that was refused comes last;
 4. the older one.
 
@@ -18,12 +18,14 @@ from stackwright.api.keystone import KeystoneEndpoint, KeystoneService
 from stackwright.api.mariadb import MariaDBAccount, MariaDBDatabase
 from stackwright.api.rabbitmq import TransportURL
 from stackwright.blueprint.claims import NAME, Claim
-from stackwright.controllers.ownership import ports, users
+from stackwright.blueprint.policies import INSTANCE
+from stackwright.controllers.ownership import entries, made, ports, users
 from stackwright.controllers.ownership.claims import Around, claiming, claims
 from stackwright.controllers.ownership.standing import TAKEN, is_refused
+from stackwright.controllers.release import bodies
 from stackwright.controllers.surroundings import Known
 from stackwright.kube.admission.checks import FieldError, Objections
-from stackwright.kube.builtin import Secret
+from stackwright.kube.builtin import Secret, StatefulSet
 from stackwright.kube.controller import Context
 from stackwright.kube.errors import Blocked
 from stackwright.kube.resource import CustomResource, R, Resource, is_controlled
@@ -42,13 +44,15 @@ class Taken:
     """A thing that a resource claims and another resource, the `rival`, owns; or a Service, if it is a port.
 
     `rival` is None if the owner no longer exists. `owner` is empty if a user made the thing. `also` is the other field
-    where one resource asks for the same thing twice.
+    where one resource asks for the same thing twice. `mark` is what says on the thing whose it is, unless that is the
+    usual annotation.
     """
 
     claim: Claim
     owner: str
     rival: Resource | None = None
     also: str = ""
+    mark: str = ""
 
     @property
     def sentence(self) -> str:
@@ -61,7 +65,7 @@ class Taken:
             return users.sentence(str(self.claim), self.claim.advice, release=self.claim.of not in _PARTS)
         return (
             f"{self.claim} was created for {self.owner} and is kept for it; {self.claim.advice}, or take the "
-            f"annotation {_mark_of(self.claim)} off it to hand it over"
+            f"{self.mark or f'annotation {_mark_of(self.claim)}'} off it to hand it over"
         )
 
     def __str__(self) -> str:
@@ -74,6 +78,9 @@ def taken(resource: CustomResource, known: Known) -> tuple[Taken, ...]:
     mine = claims(resource, around)
     found = (*_tell_once(_asked_twice(mine)), *_rivalled(resource, mine, around, newcomer=False))
     found += tuple(_on_services(resource, mine, found, around))
+    if is_refused(resource) or not resource.status.observedGeneration:
+        # One that was accepted already uses its volumes, whatever labels they have. Nor does it lose them by a refusal.
+        found = found or tuple(_tell_once(_volumes_of_others(resource, mine, around)))
     return found or tuple(_kept_for_others(resource, mine, around))
 
 
@@ -85,10 +92,12 @@ def check(old: CustomResource | None, new: CustomResource, known: Known) -> Obje
     fresh = [claim for claim in mine if before.get(claim) != claim.nodes]
     found = (*_tell_once(_asked_twice(mine)), *_rivalled(new, fresh, around, newcomer=True))
     found += tuple(_on_services(new, fresh, found, around))
+    found = found or tuple(_tell_once(_volumes_of_others(new, fresh, around)))
     found = found or tuple(_kept_for_others(new, fresh, around))
     if old is None and users.is_unmarked(new):
         found += tuple(_in_the_way(new, around))
-    return Objections(errors=tuple(FieldError(each.claim.path, each.sentence) for each in found))
+    errors = tuple(FieldError(each.claim.path, each.sentence) for each in found)
+    return Objections(errors, warnings=() if errors else tuple(entries.warn(fresh, around)))
 
 
 def check_ports(new: CustomResource, known: Known) -> Iterator[FieldError]:
@@ -220,7 +229,7 @@ def _right(
     resource: CustomResource, shared: list[Claim], around: Around, *, newcomer: bool = False
 ) -> tuple[int, int, str, str, str, str]:
     """Return a resource's right to things as a value to compare; the smallest is the best."""
-    marked = sum(_is_marked(resource, claim, around) for claim in shared)
+    marked = sum(_is_marked(resource, claim, around, newcomer=newcomer) for claim in shared)
     name = resource.kind.name, resource.metadata.name, resource.metadata.namespace
     parents = [parent.metadata.creationTimestamp for parent in _parents(resource, around)]
     if newcomer:
@@ -251,15 +260,17 @@ def _standing(resource: CustomResource) -> int:
     return _ACCEPTED if 0 < resource.metadata.generation <= resource.status.observedGeneration else _UNSEEN
 
 
-def _is_marked(resource: CustomResource, claim: Claim, around: Around) -> bool:
-    """Return whether a thing has the mark of a resource, or is owned by it."""
+def _is_marked(resource: CustomResource, claim: Claim, around: Around, *, newcomer: bool) -> bool:
+    """Return whether a thing has the mark of a resource, is owned by it, or was made by it as its status says."""
     if ports.is_port(claim):
         holder = ports.holder(claim, around)
         return holder is not None and ports.is_of(holder, resource, around)
-    present = around.named(claim.of, claim.name) if claim.of is not None else None
+    if claim.of is None:
+        return made.has_made(resource, claim, around, newcomer=newcomer)
+    present = around.named(claim.of, claim.name)
     if present is None:
         return False
-    return users.maker_named_on(present) == maker_of(resource) or is_controlled(present, resource)
+    return users.is_marked_for(present, resource) or is_controlled(present, resource)
 
 
 def _kept_for_others(resource: CustomResource, mine: Iterable[Claim], around: Around) -> Iterator[Taken]:
@@ -271,6 +282,27 @@ def _kept_for_others(resource: CustomResource, mine: Iterable[Claim], around: Ar
             yield Taken(claim, spoken(maker))
         elif present is not None and claim.owned and _is_in_the_way(present, resource, around):
             yield Taken(claim, "")
+
+
+def _volumes_of_others(resource: CustomResource, mine: Iterable[Claim], around: Around) -> Iterator[Taken]:
+    """Yield the volumes that pods of another release created, and that nothing says are the resource's."""
+    for claim in mine:
+        present = around.named(claim.of, claim.name) if claim.of is not None else None
+        release = users.release_labelled_on(present) if present is not None else ""
+        if present is None or not release or users.is_marked_for(present, resource):
+            continue
+        if not _has_pods_with(present, resource, around):
+            yield Taken(claim, f"release {release}", mark=f"label {INSTANCE}")
+
+
+def _has_pods_with(volume: Resource, resource: CustomResource, around: Around) -> bool:
+    """Return whether a StatefulSet of the resource uses a volume."""
+    return any(
+        bodies.is_volume_of(volume.metadata.name, template, each.metadata.name)
+        for each in around.all(StatefulSet)
+        if is_controlled(each, resource)
+        for template in bodies.items(each.spec, "volumeClaimTemplates")
+    )
 
 
 def _on_services(

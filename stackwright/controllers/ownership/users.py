@@ -5,17 +5,19 @@ changed, and deleted with the resource. This also holds for an installation by h
 """
 
 from collections.abc import Iterable
+from functools import cache
 
 from stackwright import services
 from stackwright.adapters.helm.records import UNINSTALLED
 from stackwright.api.annotations import GENERATED_FOR, RELEASE_OWNER
+from stackwright.blueprint.policies import COMPONENT, INSTANCE, NAME
 from stackwright.blueprint.service_fields import status_of
 from stackwright.controllers import release
 from stackwright.controllers.ownership.standing import TAKEN
-from stackwright.kube.builtin import Secret
+from stackwright.kube.builtin import PersistentVolumeClaim, Secret
 from stackwright.kube.errors import Retry
 from stackwright.kube.resource import CustomResource, Resource
-from stackwright.kube.shapes.belonging import FOREIGN_SECONDS, MADE_FOR, maker_of
+from stackwright.kube.shapes.belonging import FOREIGN_SECONDS, MADE_FOR, maker_of, spoken
 from stackwright.kube.shapes.child import mark_by
 
 # The field manager of all operators.
@@ -30,6 +32,47 @@ def maker_named_on(present: Resource) -> str:
     """Return the resource that an object was made for, by its annotations; empty if they name none."""
     annotations = present.metadata.annotations
     return annotations.get(MADE_FOR) or annotations.get(GENERATED_FOR, "")
+
+
+def release_labelled_on(present: Resource) -> str:
+    """Return the release whose StatefulSet, of one of our charts, made a volume; "" if its labels do not say so.
+
+    Nothing else says it. The label of the release alone proves nothing: tools that deploy write it on all that a user
+    prepares.
+    """
+    labels = present.metadata.labels
+    ours = bool(labels.get(COMPONENT)) and labels.get(NAME) in _names_of_pods()
+    return instance_of_volume(present) if ours else ""
+
+
+def instance_of_volume(present: Resource) -> str:
+    """Return the release that a volume names, whoever wrote its labels; "" for any other object.
+
+    Other objects say by their annotations whose they are.
+    """
+    return present.metadata.labels.get(INSTANCE, "") if isinstance(present, PersistentVolumeClaim) else ""
+
+
+@cache
+def _names_of_pods() -> frozenset[str]:
+    """Return what our charts call the pods of services; without values, as `helm` by hand may be, that of the chart."""
+    return frozenset(name for service in services.blueprints() for name in (service.name, service.chart_name))
+
+
+def is_marked_for(present: Resource, resource: Resource) -> bool:
+    """Return whether an object says that it was made for a resource."""
+    return maker_named_on(present) == maker_of(resource) or release_labelled_on(present) == resource.metadata.name
+
+
+def keeper_of(present: Resource, resource: Resource) -> str:
+    """Return in words for whom an object is kept, if it says so and that is not the resource; "" otherwise.
+
+    A StatefulSet of a user's own chart takes a volume without asking, so each label counts that names a release.
+    """
+    named = instance_of_volume(present)
+    if maker_named_on(present) == maker_of(resource) or named == resource.metadata.name:
+        return ""
+    return spoken(maker_named_on(present)) or (f"release {named}" if named else "")
 
 
 def is_unmarked(present: Resource) -> bool:

@@ -1,20 +1,19 @@
-"""What a user's own chart may not hand on: rights, other accounts, the machine, others' traffic. Pure.
+"""What a user's own chart may not hand on: rights, other accounts, the machine, others' places. Pure.
 
 The measure is the service's own chart, rendered with the same values: what that one has, theirs may have. What is not
 looked at here, such as the user that a container runs as, is left to the pod security profile of the namespace.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from stackwright.adapters.helm import records
-from stackwright.controllers.release import rights
+from stackwright.controllers.release import places, rights
+from stackwright.controllers.release.bodies import field, items, name_of, pod_of
 from stackwright.kube.resource import JsonObject
 
 ACCOUNT_NAME = "kubernetes.io/service-account.name"
 ACCOUNT_TOKEN = "kubernetes.io/service-account-token"  # noqa: S105  the type of a Secret
-INSTANCE = "app.kubernetes.io/instance"
 # Every namespace has it, and whoever may run a pod there may run it with this account.
 DEFAULT_ACCOUNT = "default"
 # The strictest pod security profile allows it.
@@ -33,11 +32,11 @@ class Chart:
 
     def named(self, kind: str) -> set[str]:
         """Return the names of its objects of a kind."""
-        return {_name(body) for body in self.objects if body.get("kind") == kind}
+        return {name_of(body) for body in self.objects if body.get("kind") == kind}
 
     def rules(self) -> list[JsonObject]:
         """Return what its Roles allow."""
-        return [rule for body in self.objects if body.get("kind") == "Role" for rule in _list(body, "rules")]
+        return [rule for body in self.objects if body.get("kind") == "Role" for rule in items(body, "rules")]
 
     def powers(self) -> set[str]:
         """Return what its pods take of the machine."""
@@ -51,7 +50,7 @@ class Chart:
 def problems(theirs: Chart, ours: Chart) -> Iterator[str]:
     """Yield a phrase for each object of a user's chart that has more than the service's own chart gives."""
     for body in theirs.objects:
-        what = f"{body.get('kind')} {_name(body)}"
+        what = f"{body.get('kind')} {name_of(body)}"
         match body.get("kind"):
             case "Role":
                 yield from _role(what, body, ours)
@@ -61,24 +60,23 @@ def problems(theirs: Chart, ours: Chart) -> Iterator[str]:
                 yield from _secret(what, body, theirs)
             case "Service":
                 yield from _service(what, body, ours)
-            case "NetworkPolicy":
-                yield from _policy(what, body, theirs, ours)
             case _:
                 yield from _pods(what, body, theirs, ours)
+        yield from places.problems(body, theirs.objects, ours.objects, theirs.release)
 
 
 def _role(what: str, body: JsonObject, ours: Chart) -> Iterator[str]:
-    found = list(dict.fromkeys(rights.beyond(_list(body, "rules"), ours.rules())))
+    found = list(dict.fromkeys(rights.beyond(items(body, "rules"), ours.rules())))
     if found:
         shown = ", ".join(found[:NAMED]) + (f" and {len(found) - NAMED} more" if len(found) > NAMED else "")
         yield f"{what}, which allows {shown}; the service's own chart does not; remove it"
 
 
 def _binding(what: str, body: JsonObject, theirs: Chart) -> Iterator[str]:
-    role = _map(body, "roleRef")
+    role = field(body, "roleRef")
     if role.get("kind") != "Role" or role.get("name") not in theirs.named("Role"):
         yield f"{what} of {role.get('kind')} {role.get('name')}; it may bind only Roles of the chart itself"
-    for subject in _list(body, "subjects"):
+    for subject in items(body, "subjects"):
         kind, name = subject.get("kind"), subject.get("name")
         place = subject.get("namespace", theirs.namespace)
         own = kind == "ServiceAccount" and place == theirs.namespace and name in theirs.named("ServiceAccount")
@@ -90,7 +88,7 @@ def _binding(what: str, body: JsonObject, theirs: Chart) -> Iterator[str]:
 def _secret(what: str, body: JsonObject, theirs: Chart) -> Iterator[str]:
     if body.get("type") == records.TYPE:
         yield f"{what}, which is a record of a Helm release; only the operator writes these; remove it"
-    account = _map(_map(body, "metadata"), "annotations").get(ACCOUNT_NAME)
+    account = field(field(body, "metadata"), "annotations").get(ACCOUNT_NAME)
     if body.get("type") == ACCOUNT_TOKEN and account not in theirs.named("ServiceAccount"):
         yield f"{what} with the token of ServiceAccount {account}, which is not of the chart itself"
 
@@ -99,13 +97,6 @@ def _service(what: str, body: JsonObject, ours: Chart) -> Iterator[str]:
     known = {address for other in ours.objects for address in _addresses(other)}
     if found := sorted(set(_addresses(body)) - known):
         yield f"{what} with externalIPs ({', '.join(found)}), which would take the traffic of others; remove them"
-
-
-def _policy(what: str, body: JsonObject, theirs: Chart, ours: Chart) -> Iterator[str]:
-    selector = _map(_map(body, "spec"), "podSelector")
-    known = [_map(_map(other, "spec"), "podSelector") for other in ours.objects if other.get("kind") == "NetworkPolicy"]
-    if selector not in known and _map(selector, "matchLabels").get(INSTANCE) != theirs.release:
-        yield f"{what} for pods of others; name {INSTANCE}: {theirs.release} in its podSelector.matchLabels"
 
 
 def _pods(what: str, body: JsonObject, theirs: Chart, ours: Chart) -> Iterator[str]:
@@ -117,52 +108,32 @@ def _pods(what: str, body: JsonObject, theirs: Chart, ours: Chart) -> Iterator[s
 
 
 def _accounts(body: JsonObject) -> set[str]:
-    spec = _pod(body)
+    spec = pod_of(body)
     # The second is an old name of the first, and the server takes both.
-    return {str(spec[field]) for field in ("serviceAccountName", "serviceAccount") if spec.get(field)}
+    return {str(spec[name]) for name in ("serviceAccountName", "serviceAccount") if spec.get(name)}
 
 
 def _powers(body: JsonObject) -> set[str]:
     """Return in words what the pods of an object take of the machine that they run on."""
-    spec = _pod(body)
-    found = {field for field in ("hostNetwork", "hostPID", "hostIPC") if spec.get(field)}
-    for volume in _list(spec, "volumes"):
+    spec = pod_of(body)
+    found = {name for name in ("hostNetwork", "hostPID", "hostIPC") if spec.get(name)}
+    if node := spec.get("nodeName"):
+        found.add(f"nodeName {node}")
+    for volume in items(spec, "volumes"):
         if "hostPath" in volume:
-            found.add(f"hostPath {_map(volume, 'hostPath').get('path')}")
-    for container in (*_list(spec, "containers"), *_list(spec, "initContainers")):
-        context = _map(container, "securityContext")
+            found.add(f"hostPath {field(volume, 'hostPath').get('path')}")
+    for container in (*items(spec, "containers"), *items(spec, "initContainers")):
+        context = field(container, "securityContext")
         if context.get("privileged"):
             found.add("privileged containers")
-        added = _map(context, "capabilities").get("add")
+        added = field(context, "capabilities").get("add")
         for capability in added if isinstance(added, list) else ():
             if capability != HARMLESS_CAPABILITY:
                 found.add(f"the capability {capability}")
-        found.update(f"hostPort {port['hostPort']}" for port in _list(container, "ports") if port.get("hostPort"))
+        found.update(f"hostPort {port['hostPort']}" for port in items(container, "ports") if port.get("hostPort"))
     return found
 
 
-def _pod(body: JsonObject) -> JsonObject:
-    spec = _map(body, "spec")
-    if body.get("kind") == "CronJob":
-        spec = _map(_map(spec, "jobTemplate"), "spec")
-    return _map(_map(spec, "template"), "spec")
-
-
 def _addresses(body: JsonObject) -> tuple[str, ...]:
-    found = _map(body, "spec").get("externalIPs") if body.get("kind") == "Service" else None
+    found = field(body, "spec").get("externalIPs") if body.get("kind") == "Service" else None
     return tuple(map(str, found)) if isinstance(found, list) else ()
-
-
-def _name(body: JsonObject) -> str:
-    return str(_map(body, "metadata").get("name", ""))
-
-
-def _map(body: JsonObject, name: str) -> JsonObject:
-    """Return a part of an object; where it is no map, the server refuses the object."""
-    found: Any = body.get(name)
-    return found if isinstance(found, dict) else {}
-
-
-def _list(body: JsonObject, name: str) -> Iterable[JsonObject]:
-    found: Any = body.get(name)
-    return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []

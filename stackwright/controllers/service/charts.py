@@ -12,10 +12,11 @@ from stackwright.blueprint.needs.need import Resolved
 from stackwright.blueprint.secret_values import decode, text_of
 from stackwright.blueprint.service import Service
 from stackwright.blueprint.service_fields import spec_of
-from stackwright.controllers import release
+from stackwright.controllers import ownership, release
+from stackwright.controllers.release import bodies
 from stackwright.controllers.service import labels
 from stackwright.controllers.service.environment import Environment
-from stackwright.kube.builtin import ConfigMap, Secret
+from stackwright.kube.builtin import ConfigMap, PersistentVolumeClaim, Secret, StatefulSet
 from stackwright.kube.controller import Context
 from stackwright.kube.errors import Blocked
 from stackwright.kube.plan import Ends, Wait
@@ -92,6 +93,7 @@ def refuse_foreign(
         for rendered in (theirs, ours)
     ]
     problems = [sentence for body in theirs.objects if (sentence := _problem(resource, body, context))]
+    problems.extend(sentence for body in theirs.objects if (sentence := _volumes(resource, body, context)))
     problems.extend(release.problems(*charts))
     if problems:
         more = f"; and {len(problems) - NAMED} more" if len(problems) > NAMED else ""
@@ -118,6 +120,20 @@ def _problem(resource: CustomResource, body: JsonObject, context: Context) -> st
         return "" if name else f"{what}; give it one"
     owner = _whose(present)
     return "" if owner == f"release {resource.metadata.name}" else f"{what}, which is of {owner}; give it another name"
+
+
+def _volumes(resource: CustomResource, body: JsonObject, context: Context) -> str:
+    """Return why a new StatefulSet may not be of the release: volumes of others are there that it would take."""
+    name, place = bodies.name_of(body), resource.metadata.namespace
+    present = context.store(StatefulSet).get(Key(place, name))
+    if body.get("kind") != "StatefulSet" or (present is not None and labels.belongs(present, resource)):
+        return ""
+    there = {each.metadata.name: each for each in context.store(PersistentVolumeClaim).list(place)}
+    for volume in bodies.items(bodies.field(body, "spec"), "volumeClaimTemplates"):
+        for claim in sorted(each for each in there if bodies.is_volume_of(each, volume, name)):
+            if keeper := ownership.keeper_of(there[claim], resource):
+                return f"StatefulSet {name} with the volume {claim}, which is of {keeper}; give it another name"
+    return ""
 
 
 def _whose(present: Resource) -> str:

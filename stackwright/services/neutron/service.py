@@ -7,12 +7,13 @@ from functools import partial
 import msgspec
 
 from stackwright.api.base import JsonObject
-from stackwright.blueprint import apis
+from stackwright.blueprint import apis, ini
+from stackwright.blueprint.claims import Claim
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.network import Network
 from stackwright.blueprint.service import DB_SYNC, Component, Endpoint, Job, RunJob, Service, Told
 from stackwright.services.neutron import agents, physical, programs
-from stackwright.services.neutron.facts import NEEDS, NeutronFacts
+from stackwright.services.neutron.facts import NEEDS, NeutronFacts, has_ovn
 from stackwright.services.neutron.kinds import NeutronAPI
 from stackwright.services.neutron.settings import OPTIONS
 
@@ -87,6 +88,18 @@ COMPONENTS: dict[str, Component[NeutronAPI, NeutronFacts]] = {
     ),
 }
 
+
+def claims(resource: NeutronAPI) -> tuple[Claim, ...]:
+    """Return the networks in OVN: what only the database of another Neutron knows of them would be removed.
+
+    A Neutron whose user names a database elsewhere does not work in that of the namespace.
+    """
+    elsewhere = ini.last_value((resource.spec.customServiceConfig,), "ovn", "ovn_nb_connection")
+    if not has_ovn(resource) or elsewhere:
+        return ()
+    return (Claim("OVN northbound database", "", advice="use another namespace, because each has one such database"),)
+
+
 SERVICE = Service(
     name="neutron",
     kind=NeutronAPI,
@@ -109,4 +122,5 @@ SERVICE = Service(
     tell=tell,
     options=OPTIONS,
     unread=("networkAttachments",),
+    claims=claims,
 )

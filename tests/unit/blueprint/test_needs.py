@@ -107,6 +107,7 @@ ASKED = {
         "controllers/identity/service.py",
         "controllers/identity/sweeping.py",
         "controllers/ownership/claims.py",
+        "controllers/ownership/entries.py",
     },
     "census": {"controllers/needs.py"},
     "database": {

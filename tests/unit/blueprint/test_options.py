@@ -117,3 +117,20 @@ def test_each_of_several_snippets_is_named_by_its_path() -> None:
     resource = msgspec.convert({"metadata": {"name": "glance"}, "spec": spec}, Glance)
     found = options.problems(GLANCE, resource, OURS)
     assert [path for path, _ in found] == ["spec.glanceAPIs[default].customServiceConfig"]
+
+
+@pytest.mark.parametrize("value", ["", "1", "1023"])
+def test_a_number_with_which_every_request_fails_is_refused(value: str) -> None:
+    text = f"[Oslo_Middleware]\nmax_request_body_size = {value}\n"
+    (fault,) = options.check({"oslo_middleware": {"max_request_body_size": OptionType("integer")}}, text)
+    sentence = "must be 1024 or more; with less the service answers no request"
+    assert fault.sentence == f"line 2: [oslo_middleware] max_request_body_size {sentence}"
+    assert fault.refused
+    known = {"DEFAULT": {"rpc_response_timeout": OptionType("integer")}}
+    assert options.check(known, "[DEFAULT]\nrpc_response_timeout = 0\n")
+    assert options.check(known, "[DEFAULT]\nrpc_response_timeout = 60\n") == ()
+
+
+def test_a_text_in_the_place_of_such_a_number_is_left_to_its_type() -> None:
+    known = {"oslo_middleware": {"max_request_body_size": OptionType("string")}}
+    assert options.check(known, "[oslo_middleware]\nmax_request_body_size = 1MB\n") == ()

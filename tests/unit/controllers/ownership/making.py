@@ -7,8 +7,8 @@ import msgspec
 from stackwright import services
 from stackwright.api.base import CustomResource
 from stackwright.api.mariadb import DATABASE_LABEL, SERVER_LABEL, MariaDBAccount, MariaDBDatabase
-from stackwright.controllers.ownership import TAKEN
-from stackwright.kube.resource import Condition
+from stackwright.controllers.ownership import TAKEN, Taken
+from stackwright.kube.resource import Condition, ObjectMeta
 from tests.functional.crds.samples import LEAST
 
 KINDS = {kind.kind.name: kind for kind in services.kinds()}
@@ -41,3 +41,20 @@ def changed(resource: Any) -> Any:
     """Return a resource of which a user has changed something since."""
     metadata = msgspec.structs.replace(resource.metadata, generation=resource.metadata.generation + 1)
     return msgspec.structs.replace(resource, metadata=metadata)
+
+
+def at_work(resource: Any, **status: Any) -> Any:
+    """Return a resource after a pass that has made what it is for."""
+    found = seen(resource)
+    return msgspec.structs.replace(found, status=msgspec.structs.replace(found.status, **status))
+
+
+def there(kind: type[Any], name: str, spec: dict[str, Any] | None = None, **metadata: Any) -> Any:
+    """Return an object that exists already."""
+    found = {"spec": spec} if spec is not None else {}
+    return kind(**found, metadata=ObjectMeta(name=name, namespace="cloud", **metadata))
+
+
+def said(found: tuple[Taken, ...]) -> list[str]:
+    """Return what users are told."""
+    return [str(each) for each in found]

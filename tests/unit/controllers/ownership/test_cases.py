@@ -11,14 +11,15 @@ from stackwright import services
 from stackwright.api.annotations import GENERATED_FOR, RELEASE_OWNER
 from stackwright.api.controlplane import OpenStackControlPlane
 from stackwright.controllers.controlplane.resolution import resolve
-from stackwright.controllers.ownership import Around, Taken, check, claims, taken
+from stackwright.controllers.ownership import Around, check, claims, taken
+from stackwright.kube.admission.checks import Objections
 from stackwright.kube.builtin import ConfigMap, Secret
 from stackwright.kube.resource import ObjectMeta, OwnerReference
 from stackwright.kube.shapes.belonging import MADE_FOR
 from stackwright.kube.shapes.child import mark_by
 from tests.functional.crds.samples import documents
 from tests.surroundings import listing, nothing_known
-from tests.unit.controllers.ownership.making import KINDS, made, seen
+from tests.unit.controllers.ownership.making import KINDS, changed, made, said, seen, there
 from tests.unit.controllers.release.histories import revision
 
 ROOT = Path(__file__).parents[4]
@@ -27,10 +28,6 @@ SECOND = made("PlacementAPI", "placement2", creationTimestamp="2026-11-15T00:00:
 KEYSTONE = made("KeystoneAPI", "keystone")
 GLANCE = seen(made("Glance", "glance"))
 USER = {"serviceType": "other", "serviceName": "other", "serviceUser": "glance", "secret": "mine"}
-
-
-def said(found: tuple[Taken, ...]) -> list[str]:
-    return [str(each) for each in found]
 
 
 def test_what_a_service_claims() -> None:
@@ -251,10 +248,6 @@ def test_a_registration_that_a_user_made_is_not_taken_over() -> None:
     assert check(None, ours, listing(GLANCE, KEYSTONE)).errors == ()
 
 
-def there(kind: type[Any], name: str, **metadata: Any) -> Any:
-    return kind(metadata=ObjectMeta(name=name, namespace="cloud", **metadata))
-
-
 @pytest.mark.parametrize(
     ("kind", "name"),
     [
@@ -277,6 +270,60 @@ def test_what_a_user_made_under_a_name_of_ours_is_not_taken_over(kind: type[Any]
         {"annotations": {MADE_FOR: "KeystoneAPI/keystone"}},
     ):
         assert taken(KEYSTONE, listing(KEYSTONE, there(kind, name, **metadata))) == ()
+
+
+def test_a_second_service_of_a_type_in_one_catalog_is_warned_of() -> None:
+    second = made("PlacementAPI", "placement2", {"databaseAccount": "two"})
+    sentence = (
+        "metadata.name: KeystoneAPI keystone lists a service of type placement already, that of PlacementAPI "
+        "placement; clients look for the type alone and take either, so remove one of the two"
+    )
+    first = seen(FIRST)
+    assert check(None, second, listing(first, KEYSTONE)).errors == ()
+    assert check(None, second, listing(first, KEYSTONE)).warnings == (sentence,)
+    # Nor is it said again with each change, nor of its own entry, nor of another Keystone's.
+    assert check(second, changed(second), listing(first, second, KEYSTONE)).warnings == ()
+    assert check(None, made("KeystoneService", "placement"), listing(first, KEYSTONE)).warnings == ()
+    assert check(None, first, listing(KEYSTONE, GLANCE)).warnings == ()
+    by_hand = made("KeystoneService", "aaa", {"serviceType": "placement", "serviceName": "aaa", "serviceUser": "aaa"})
+    (warning,) = check(None, by_hand, listing(first, KEYSTONE)).warnings
+    assert "that of PlacementAPI placement" in warning
+    assert check(None, by_hand, listing(KEYSTONE)).warnings == ()
+
+
+OWN_HOST = {"messagingBus": {"cluster": "rabbitmq", "vhost": "second"}}
+CELLS = {"cellTemplates": {"cell0": {}, "cell1": {"messagingBus": {"cluster": "rabbitmq"}}}}
+
+
+def test_two_services_of_a_kind_do_not_take_each_others_calls() -> None:
+    advice = "name another broker, or a vhost of its own, in its messagingBus"
+    for kind, cells, account in (("Barbican", {}, "databaseAccount"), ("Nova", CELLS, "apiDatabaseAccount")):
+        first, same = seen(made(kind, "first", cells)), made(kind, "second", {account: "second", **cells})
+        assert taken(first, listing(first, same)) == ()
+        queues = f"virtual host for the queues of {kind}: / of RabbitMq rabbitmq belongs to {kind} first; {advice}"
+        assert f"spec.messagingBus: {queues}" in said(taken(same, listing(first, same)))
+        assert queues in [error.message for error in check(None, same, listing(first)).errors]
+    # With a virtual host of its own it works, and services of different kinds share one.
+    first, other = seen(made("Barbican", "first")), made("Barbican", "second", {"databaseAccount": "b2", **OWN_HOST})
+    for rival in (first, made("NeutronAPI", "neutron", OWN_HOST)):
+        assert not [each for each in said(taken(other, listing(rival, other))) if "queues" in each]
+
+
+def test_the_networks_of_ovn_are_of_one_neutron() -> None:
+    first, second = (
+        seen(made("NeutronAPI", "first")),
+        made("NeutronAPI", "second", {"databaseAccount": "n2", **OWN_HOST}),
+    )
+    assert taken(first, listing(first, second)) == ()
+    assert "OVN northbound database belongs to NeutronAPI first; use another namespace, because each has one such" in (
+        " ".join(said(taken(second, listing(first, second))))
+    )
+    without = made("NeutronAPI", "second", {"databaseAccount": "n2", "ml2MechanismDrivers": ["mine"], **OWN_HOST})
+    assert not [each for each in said(taken(without, listing(first, without))) if "OVN" in each]
+    # One whose user names another database does not touch this one.
+    snippet = "[ovn]\novn_nb_connection = tcp:192.0.2.1:6641\n"
+    away = made("NeutronAPI", "second", {"databaseAccount": "n2", "customServiceConfig": snippet, **OWN_HOST})
+    assert not [each for each in said(taken(away, listing(first, away))) if "OVN" in each]
 
 
 def test_an_installation_by_hand_is_handed_over_or_asked_about() -> None:
@@ -348,7 +395,7 @@ def test_the_resources_of_one_cloud_are_no_rivals(spec: dict[str, Any]) -> None:
     known = listing(*resources)
     for each in resources:
         assert said(taken(each, known)) == []
-        assert check(None, each, listing(*(other for other in resources if other is not each))).errors == ()
+        assert check(None, each, listing(*(other for other in resources if other is not each))) == Objections()
 
 
 @pytest.mark.parametrize("path", [*sorted((ROOT / "examples" / "kinds").glob("*.yaml"))], ids=lambda path: path.stem)

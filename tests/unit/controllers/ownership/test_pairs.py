@@ -192,3 +192,6 @@ def claimed(kind: type[Any], resources: Iterable[Any]) -> list[str]:
 def test_volumes_are_claimed_by_their_names() -> None:
     several = {"glanceAPIs": {"default": {}, "far": {}}, "keystoneEndpoint": "default"}
     assert claimed(PersistentVolumeClaim, [made("Glance", "x", several)]) == ["x-default", "x-far"]
+    # Those of StatefulSets, as many as they may have pods.
+    for kind, first in (("Galera", "x-galera"), ("RabbitMq", "x-server"), ("OVNDBCluster", "ovsdbserver-nb")):
+        assert claimed(PersistentVolumeClaim, [made(kind, "x")]) == [f"data-{first}-{number}" for number in range(32)]
