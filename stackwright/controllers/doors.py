@@ -120,17 +120,21 @@ def _ports(new: CustomResource, made: tuple[_Asked, ...], known: Known) -> Itera
 
 @dataclass(frozen=True)
 class _Look:
-    """Looks into the caches for a resource that is written. A StorageClass may come later: what waits says so."""
+    """Looks into the caches for a resource that is written.
+
+    A StorageClass may come later, and what waits says so; until it is known, nothing speaks against it.
+    """
 
     resource: CustomResource
     known: Known
 
     def __call__(self, kind: type[R], name: str, *, namespace: str = "") -> R | None:
         """Return an object; None if there is none."""
-        if kind is StorageClass:
-            found: Resource = StorageClass(metadata=ObjectMeta(name=name))
-            return found if isinstance(found, kind) else None
-        return next((item for item in self._list(kind, namespace) if item.metadata.name == name), None)
+        found = next((item for item in self._list(kind, namespace) if item.metadata.name == name), None)
+        if found is None and kind is StorageClass:
+            imagined: Resource = StorageClass(metadata=ObjectMeta(name=name), allowVolumeExpansion=True)
+            return imagined if isinstance(imagined, kind) else None
+        return found
 
     def of_kind(self, kind: type[R]) -> list[R]:
         """Return all objects of a kind in the resource's own namespace."""

@@ -28,6 +28,7 @@ from stackwright.controllers.service import (
     editions,
     failed_jobs,
     former_jobs,
+    growth,
     holding,
     jobs_at_work,
     labels,
@@ -96,13 +97,15 @@ _LOOKED_AT: tuple[type[Resource], ...] = (
 class _Sorted:
     """The children that are applied, those that are held back until they were tried, and the waits for that.
 
-    `idle` are Jobs of before that could begin to change tables beside those that are asked for now.
+    `idle` are Jobs of before that could begin to change tables beside those that are asked for now. `volumes` is what
+    to do about the volumes of StatefulSets.
     """
 
     applied: tuple[Child, ...]
     held: tuple[Child, ...]
     waits: tuple[Wait, ...]
     idle: tuple[Job, ...]
+    volumes: growth.Growth
 
 
 @dataclass(frozen=True)
@@ -204,6 +207,8 @@ class ServiceController(Generic[C, F]):
         children = await self._children(resource, intent, rendered, look, context)
         again, outdated = await self._clear_jobs(resource, intent, children, context)
         waits = [*intent.waits, *children.waits]
+        # Claims for further pods come before the pods.
+        volumes = await growth.take(children.volumes, resource, context)
         prune = intent.values is not None and not waits
         if await credentials.begin(resource, intent.used, look, context):
             return Result(after=0.0)
@@ -219,7 +224,7 @@ class ServiceController(Generic[C, F]):
             recorded = {release.RECORDED: wanted.digest} if not waits else {}
             intent = replace(intent, noted={**intent.noted, **recorded})
         delays, stuck = await self._turn(resource, intent.turns, seen, context)
-        delays.extend(again)
+        delays.extend((*again, *volumes.delays))
         refused, look_again = await missing_pods.find_refused(resource, outcome, self._pods(resource, context), context)
         delays.extend((*look_again, *room.look_again(self._pods(resource, context), clock.now())))
         findings = [
@@ -229,6 +234,7 @@ class ServiceController(Generic[C, F]):
             *outcome.findings(context),
             *stuck,
             *refused,
+            *volumes.findings,
         ]
         told = self.service.tell(resource, intent.facts, look) if self.service.tell else None
         findings.extend(told.findings if told else ())
@@ -312,7 +318,8 @@ class ServiceController(Generic[C, F]):
         self, resource: C, intent: Intent[F], rendered: Rendered | None, look: Looker, context: Context
     ) -> _Sorted:
         """Return all that a resource stands for, apart what has to be tried first, and the waits for that."""
-        bodies = rendered.objects if rendered is not None else ()
+        asked = rendered.objects if rendered is not None else ()
+        bodies = growth.keep_templates(asked, look)
         mine = await self._speaking_pods(resource, context)
         listed = tuple(objects.children_of(self.service, resource, bodies, intent.children, mine, look))
         # A field that somebody else set is theirs and is not applied. Only the server knows whose it is.
@@ -327,7 +334,7 @@ class ServiceController(Generic[C, F]):
         work = jobs_at_work.find(self.service, resource, owned, listed)
         applied = (*intent.children, *(item for item in listed if item not in (*back, *work.held)), *held.trials)
         waits = (*held.waits, *jobs_at_work.waits(self.service, resource, work, clock.now()))
-        return _Sorted(applied, back, waits, work.idle)
+        return _Sorted(applied, back, waits, work.idle, growth.plan(asked, look))
 
     async def _hold(self, resource: C, refused: holding.Refused, look: Looker, context: Context) -> Result | None:
         """Keep the last recorded release of a service whose resource is refused, and say why it is refused."""

@@ -7,13 +7,13 @@ import msgspec
 
 from stackwright.api.base import JsonObject
 from stackwright.api.mariadb import PORT
-from stackwright.blueprint import my_cnf, storage_classes
+from stackwright.blueprint import my_cnf, storage_classes, volume_sizes
 from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.generated import Generated
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.needs.database import DATABASE, DatabaseServer
 from stackwright.blueprint.network import Listen, Network
-from stackwright.blueprint.providers import Provides
+from stackwright.blueprint.providers import Provides, Sight
 from stackwright.blueprint.service import Component, ConfigFile, Service, Told
 from stackwright.blueprint.value_types import WORKLOAD, client_service, closed, described
 from stackwright.blueprint.workloads import Port
@@ -112,6 +112,19 @@ def problems(resource: Galera, look: Look) -> Iterable[tuple[str, str]]:
     if spec.replicas == 2:
         yield "spec.replicas", "two nodes cannot tell which of them is right if they lose each other; use one or three"
     yield from storage_classes.problems(resource, "spec.storageClass", spec.storageClass, look)
+    yield from volume_sizes.problems(*_volumes(resource), look)
+
+
+def advice(resource: Galera, sight: Sight) -> Iterable[tuple[str, str]]:
+    """Yield the path of each field that is accepted with a warning, and the warning."""
+    if resource.spec.external is None:
+        yield from volume_sizes.advice(*_volumes(resource), sight.look)
+
+
+def _volumes(resource: Galera) -> tuple[str, str, str, int]:
+    """Return which field says the size of whose volumes, that size, and how many there are."""
+    spec = resource.spec
+    return "spec.storageRequest", f"{resource.metadata.name}-galera", spec.storageRequest or "", spec.replicas
 
 
 def tell(resource: Galera, facts: Facts | None, look: Look) -> Told[Galera]:
@@ -284,6 +297,7 @@ SERVICE = Service(
         **client_service("ClusterIP", "NodePort", "LoadBalancer"),
     },
     problems=problems,
+    advice=advice,
     elsewhere=lambda resource: resource.spec.external is not None,
     tell=tell,
     unread=("logToDisk",),
