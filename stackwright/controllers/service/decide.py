@@ -181,6 +181,7 @@ def _deployed(service: Service[C, F], resource: C, seen: Seen, facts: F, common:
             name: {**job, "config": configuration.secret_name(resource, by_name.get(job["job"]))}
             for name, job in common.course.jobs.items()
         }
+    chart_values = values.select_nodes(service, resource, chart_values)
     due = rings.due(service, resource, facts, seen.look, common.course, seen.now)
     chart_values, config = _configured(service, resource, seen, facts, chart_values)
     confirmed = _confirmed(service, resource, seen, chart_values["components"])
