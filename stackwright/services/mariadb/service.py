@@ -271,7 +271,7 @@ SERVICE = Service(
             # Time for the server to write its memory to disk; a killed server has to recover, which takes longer.
             finish=115,
             requests={"cpu": "100m", "memory": "512Mi"},
-            own_values={"replicas": {**WORKLOAD["replicas"], "maximum": 3}},
+            own_values={"replicas": {**WORKLOAD["replicas"], "enum": [0, 1, 3]}},
             trial=TRIAL,
         ),
     ),
@@ -289,7 +289,7 @@ SERVICE = Service(
     network=Network(listens=(Listen(PORT, by=DATABASE),), peers=True, kubernetes=True),
     values=values,
     own_values={
-        "rootSecret": described("The Secret with root's password.", closed(ROOT_SECRET)),
+        "rootSecret": described("The Secret with root's password.", closed(ROOT_SECRET, required=["key"])),
         "sst": described("How a joining node copies all data from another one.", {"enum": ["rsync", "mariabackup"]}),
         "enableMultiMaster": described(
             "Whether clients are spread over all nodes; otherwise all of them use one node.", {"type": "boolean"}
