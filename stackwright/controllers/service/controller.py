@@ -30,6 +30,7 @@ from stackwright.controllers.service import (
     former_jobs,
     growth,
     holding,
+    job_nodes,
     jobs_at_work,
     labels,
     missing_pods,
@@ -71,7 +72,7 @@ from stackwright.kube.predicates import any_of, asked_differently
 from stackwright.kube.resource import Key, Resource
 from stackwright.kube.shapes import pausing, strangers
 from stackwright.kube.shapes.belonging import FOREIGN_SECONDS
-from stackwright.kube.shapes.child import Child
+from stackwright.kube.shapes.child import Child, mark_by
 from stackwright.kube.shapes.children import Children
 from stackwright.kube.shapes.outcome import Outcome
 from stackwright.kube.shapes.report import report
@@ -308,7 +309,15 @@ class ServiceController(Generic[C, F]):
         """
         await former_jobs.clear(self.service, resource, context)
         await former_jobs.delete(children.idle, context)
+        await former_jobs.delete(self._find_misplaced(resource, children, context), context)
         return await failed_jobs.clear(self.service, resource, intent.values or {}, children.applied, context)
+
+    def _find_misplaced(self, resource: C, children: _Sorted, context: Context) -> Iterable[Job]:
+        owned = context.store(Job).owned_by(resource.metadata.uid)
+        mark = mark_by(context.client.field_manager)
+        return job_nodes.find_misplaced(
+            self.service, resource, owned, children.applied, self._pods(resource, context), mark
+        )
 
     async def _record(self, resource: C, wanted: release.Wanted, context: Context) -> tuple[Wait, ...]:
         wait = await release.record(wanted, context, condition=declared(resource, "DeploymentReady"))

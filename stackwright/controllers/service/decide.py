@@ -25,6 +25,7 @@ from stackwright.controllers.service import (
     charts,
     editions,
     inputs,
+    job_nodes,
     listed_api,
     losses,
     profiles,
@@ -182,6 +183,7 @@ def _deployed(service: Service[C, F], resource: C, seen: Seen, facts: F, common:
             for name, job in common.course.jobs.items()
         }
     chart_values = values.select_nodes(service, resource, chart_values)
+    chart_values = job_nodes.keep(resource, chart_values, seen.look, seen.pods)
     due = rings.due(service, resource, facts, seen.look, common.course, seen.now)
     chart_values, config = _configured(service, resource, seen, facts, chart_values)
     confirmed = _confirmed(service, resource, seen, chart_values["components"])
