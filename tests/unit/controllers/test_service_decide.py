@@ -11,6 +11,7 @@ import pytest
 from stackwright.api.annotations import ACCEPT_LOSS, GENERATED_AGAIN
 from stackwright.api.base import ObjectMeta
 from stackwright.api.mariadb import MariaDBAccount, MariaDBDatabase
+from stackwright.blueprint import names
 from stackwright.blueprint.secret_values import encode
 from stackwright.blueprint.text_lengths import SECRET
 from stackwright.blueprint.values import select_nodes
@@ -119,6 +120,18 @@ def test_jobs_run_on_the_nodes_of_the_service_and_not_again_for_others(provision
         for name, part in after[word].items():
             assert part == {**before[word][name], "nodeSelector": {"openstack": "enabled"}}
     assert {"jobs", "schedules"} | provision <= before.keys()
+
+
+def test_a_job_that_is_there_keeps_its_nodes_in_the_values() -> None:
+    before = decided(keystone()).values
+    assert before is not None
+    sync = names.job("keystone", "db-sync", before["jobs"]["db-sync"]["hash"])
+    done = {"succeeded": 1, "conditions": [{"type": "Complete", "status": "True"}]}
+    there = made(Job, sync, spec={"template": {"spec": {"containers": []}}}, status=done)
+    after = decided(keystone(nodeSelector={"openstack": "enabled"}), there).values
+    assert after is not None
+    assert after["jobs"]["db-sync"] == before["jobs"]["db-sync"]
+    assert after["jobs"]["bootstrap"]["nodeSelector"] == {"openstack": "enabled"}
 
 
 def test_jobs_run_on_the_nodes_of_the_first_component_where_components_have_their_own() -> None:
