@@ -26,14 +26,32 @@ def number(quantity: str) -> Decimal:
     return amount(quantity) or Decimal(0)
 
 
-def can_grow(claim: PersistentVolumeClaim, look: Look) -> bool:
-    """Return whether the StorageClass of a claim lets its volume grow."""
+def largest(claim: PersistentVolumeClaim) -> str:
+    """Return what a claim asks for, or the size of its volume if that is more: storage may give more."""
+    return max(requested(claim), size_of(claim), key=number)
+
+
+def why_fixed(claim: PersistentVolumeClaim, look: Look) -> str:
+    """Return why the volume of a claim cannot grow, and what to do; "" if its StorageClass lets it grow."""
     name = claim.spec.get("storageClassName") or ""
     of_class = look(StorageClass, name) if name else None
-    return of_class is not None and of_class.allowVolumeExpansion
+    if of_class is not None and of_class.allowVolumeExpansion:
+        return ""
+    if of_class is not None:
+        return f"its StorageClass {name} does not allow that; set {largest(claim)}"
+    if not name:
+        return f"it has no StorageClass; set {largest(claim)}"
+    return f"its StorageClass {name} does not exist; create it with allowVolumeExpansion, or set {largest(claim)}"
 
 
-def problems(path: str, workload: str, asked: str, replicas: int, look: Look) -> Iterator[tuple[str, str]]:
+def describe_fixed(claim: PersistentVolumeClaim, asked: str, look: Look) -> str:
+    """Return that the volume of a claim cannot grow to a size, why, and what to do; "" if it can, or has that size."""
+    why = why_fixed(claim, look) if number(largest(claim)) < number(asked) else ""
+    name = claim.metadata.name
+    return why and f"PersistentVolumeClaim {name} has {largest(claim)} and cannot grow to {asked}, because {why}"
+
+
+def limits(path: str, workload: str, asked: str, replicas: int, look: Look) -> Iterator[tuple[str, str]]:
     """Yield that the volumes of a StatefulSet cannot grow to the size that the field at `path` asks for.
 
     Volumes that were there before the StatefulSet are used as they are.
@@ -41,16 +59,8 @@ def problems(path: str, workload: str, asked: str, replicas: int, look: Look) ->
     present = look(StatefulSet, workload)
     if present is None or not any(number(requested(one)) < number(asked) for one in _templates(present)):
         return
-    for claim in _claims(workload, replicas, look):
-        if number(requested(claim)) < number(asked) and not can_grow(claim, look):
-            name = claim.spec.get("storageClassName") or ""
-            why = f"its StorageClass {name} does not allow that" if name else "it has no StorageClass"
-            yield (
-                path,
-                f"PersistentVolumeClaim {claim.metadata.name} has {requested(claim)} and cannot grow, because {why}; "
-                f"set {requested(claim)}",
-            )
-            return
+    found = (describe_fixed(claim, asked, look) for claim in _claims(workload, replicas, look))
+    yield from islice(((path, sentence) for sentence in found if sentence), 1)
 
 
 def advice(path: str, workload: str, asked: str, replicas: int, look: Look) -> Iterator[tuple[str, str]]:

@@ -229,13 +229,14 @@ class ServiceController(Generic[C, F]):
         refused, look_again = await missing_pods.find_refused(resource, outcome, self._pods(resource, context), context)
         delays.extend((*look_again, *room.look_again(self._pods(resource, context), clock.now())))
         findings = [
+            # Of what holds, the first that has something to say is heard.
+            *volumes.findings,
             # Nothing else waits for a Job that is to be made anew.
             *(conditions.of_wait(wait, resource) for wait in (*waits, *outdated)),
             *intent.findings,
             *outcome.findings(context),
             *stuck,
             *refused,
-            *volumes.findings,
         ]
         told = self.service.tell(resource, intent.facts, look) if self.service.tell else None
         findings.extend(told.findings if told else ())

@@ -7,10 +7,11 @@ run. One that is still missing, for a pod that is to come, is created with the n
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 
 from stackwright.api.base import CustomResource, JsonObject
 from stackwright.blueprint.look import Look
-from stackwright.blueprint.volume_sizes import can_grow, number, requested, size_of
+from stackwright.blueprint.volume_sizes import describe_fixed, number, requested, size_of, why_fixed
 from stackwright.controllers import release
 from stackwright.kube.builtin import PersistentVolumeClaim, StatefulSet
 from stackwright.kube.conditions import Finding, declared
@@ -21,8 +22,6 @@ from stackwright.kube.errors import AlreadyExists, ApiError, NotFound
 AGAIN_SECONDS = 60.0
 # The conditions of a claim that tell why its volume has not grown yet.
 _TELLING = ("ControllerResizeError", "NodeResizeError", "FileSystemResizePending", "Resizing")
-# Those of them that no time heals.
-_ERRORS = ("ControllerResizeError", "NodeResizeError")
 
 
 @dataclass(frozen=True)
@@ -42,10 +41,11 @@ class Create:
 
 @dataclass(frozen=True)
 class Growth:
-    """What to do about the volumes of a release, and those that are on the way to their new size."""
+    """What to do about the volumes of a release, those on the way to their new size, and why others are not."""
 
     steps: tuple[Grow | Create, ...] = ()
     growing: tuple[tuple[PersistentVolumeClaim, str], ...] = ()
+    fixed: tuple[str, ...] = ()
 
 
 def keep_templates(bodies: Iterable[JsonObject], look: Look) -> tuple[JsonObject, ...]:
@@ -64,6 +64,9 @@ def _kept(body: JsonObject, look: Look) -> JsonObject:
 
 
 def _sized(claim: JsonObject, size: str) -> JsonObject:
+    if not requested(claim):
+        # The server says what is wrong with it.
+        return claim
     requests = {**claim["spec"]["resources"]["requests"], "storage": size}
     return {**claim, "spec": {**claim["spec"], "resources": {**claim["spec"]["resources"], "requests": requests}}}
 
@@ -74,7 +77,9 @@ def plan(bodies: Iterable[JsonObject], look: Look) -> Growth:
         _of_claim(template, body, at, look) for body in bodies for template in _templates(body) for at in _at(body)
     ]
     return Growth(
-        tuple(step for steps, _ in found for step in steps), tuple(entry for _, growing in found for entry in growing)
+        tuple(step for each in found for step in each.steps),
+        tuple(entry for each in found for entry in each.growing),
+        tuple(sentence for each in found for sentence in each.fixed),
     )
 
 
@@ -82,31 +87,37 @@ def _at(body: JsonObject) -> Iterable[int]:
     return range(body["spec"].get("replicas", 1))
 
 
-def _of_claim(
-    template: JsonObject, body: JsonObject, at: int, look: Look
-) -> tuple[tuple[Grow | Create, ...], tuple[tuple[PersistentVolumeClaim, str], ...]]:
+def _of_claim(template: JsonObject, body: JsonObject, at: int, look: Look) -> Growth:
     """Return the steps for the claim of one pod, and the claim with its new size while it does not have that."""
     name, asked = f"{template['metadata']['name']}-{body['metadata']['name']}-{at}", requested(template)
     claim = look(PersistentVolumeClaim, name)
+    made = _made_with(body, template, look)
     if claim is None:
-        return ((Create(_claim(name, template, body)),) if _makes_smaller(body, template, look) else ()), ()
+        return Growth((Create(_claim(name, template, body)),) if made not in (None, number(asked)) else ())
     size = size_of(claim)
+    if claim.deleting or number(size) >= number(asked):
+        return Growth()
     if not size:
-        # It cannot be changed before it has a volume, and then it can grow.
-        return (), (((claim, asked),) if number(requested(claim)) > number(asked) and not claim.deleting else ())
-    if claim.deleting or number(size) >= number(asked) or not can_grow(claim, look):
-        return (), ()
+        # It cannot be changed before it has a volume, and then it can grow. What a backup is restored into may be
+        # larger than what is asked for; only a claim that the StatefulSet created may be deleted.
+        too_large = number(requested(claim)) > number(asked) and made is not None and made > number(asked)
+        return Growth(growing=((claim, asked),) if too_large else ())
+    if fixed := describe_fixed(claim, asked, look):
+        # Volumes that were there before the StatefulSet are used as they are.
+        return Growth(fixed=(fixed,) if made is not None and made < number(asked) else ())
+    if why_fixed(claim, look):
+        return Growth()
     # A size that the storage could not give may be lowered, as long as it is more than the volume has.
     steps = (Grow(claim, asked),) if number(requested(claim)) != number(asked) else ()
-    return steps, ((claim, asked),)
+    return Growth(steps, ((claim, asked),))
 
 
-def _makes_smaller(body: JsonObject, template: JsonObject, look: Look) -> bool:
-    """Return whether the StatefulSet, as it is there, would create a claim of another size."""
+def _made_with(body: JsonObject, template: JsonObject, look: Look) -> Decimal | None:
+    """Return the size with which the StatefulSet, as it is there, creates claims; None if it creates none."""
     present = look(StatefulSet, body["metadata"]["name"])
     there = (present.spec.get("volumeClaimTemplates") or ()) if present is not None else ()
-    same = [entry for entry in there if entry["metadata"]["name"] == template["metadata"]["name"]]
-    return any(number(requested(entry)) != number(requested(template)) for entry in same)
+    name = template["metadata"]["name"]
+    return next((number(requested(entry)) for entry in there if entry["metadata"]["name"] == name), None)
 
 
 def _claim(name: str, template: JsonObject, body: JsonObject) -> JsonObject:
@@ -141,6 +152,7 @@ async def take(growth: Growth, resource: CustomResource, context: Context) -> Ou
             refused[_name(step)] = error.message
     findings = (
         *(_refused(name, why, condition) for name, why in refused.items()),
+        *(Finding(condition, "True", "VolumeTooSmall", f"{why}; all else goes on", "Warning") for why in growth.fixed),
         *(tell(claim, size, condition) for claim, size in growth.growing if claim.metadata.name not in refused),
     )
     return Outcome(findings, (AGAIN_SECONDS,) if refused else ())
@@ -170,11 +182,14 @@ def _name(step: Grow | Create) -> str:
 
 def _refused(name: str, why: str, condition: str) -> Finding:
     message = f"PersistentVolumeClaim {name} cannot get the size that is asked for: {why}; all else goes on"
-    return Finding(condition, "False", "VolumeTooSmall", message, "Warning")
+    return Finding(condition, "True", "VolumeTooSmall", message, "Warning")
 
 
 def tell(claim: PersistentVolumeClaim, size: str, condition: str) -> Finding:
-    """Return that a volume has not grown yet, and why, where its claim says so. Pure."""
+    """Return that a volume has not grown yet, and why, where its claim says so. Pure.
+
+    The pods work with the volumes that they have, some of which never grow. So this holds up nothing.
+    """
     name = claim.metadata.name
     if not size_of(claim):
         message = (
@@ -182,11 +197,11 @@ def tell(claim: PersistentVolumeClaim, size: str, condition: str) -> Finding:
             "changed before it has one; if it gets none, delete its StatefulSet with --cascade=orphan, and then its "
             "pod and the claim itself: all of them are created again"
         )
-        return Finding(condition, "False", "VolumeTooLarge", message, "Warning")
+        return Finding(condition, "True", "VolumeTooLarge", message, "Warning")
     stated = {
         entry.get("type"): entry for entry in claim.status.get("conditions") or () if entry.get("status") == "True"
     }
     kind = next((kind for kind in _TELLING if kind in stated), "")
     why = f": {said}" if kind and (said := stated[kind].get("message")) else ""
     message = f"PersistentVolumeClaim {name} grows from {size_of(claim)} to {size}{why}"
-    return Finding(condition, "False", "VolumeGrowing", message, "Warning" if kind in _ERRORS else "Info")
+    return Finding(condition, "True", "VolumeGrowing", message, "" if kind in ("", "Resizing") else "Warning")

@@ -26,6 +26,9 @@ def claim(volume: Volume, resource: CustomResource, look: Look) -> Child:
 def _size(volume: Volume, present: PersistentVolumeClaim | None) -> str:
     """Return what a claim asks for: what it asks for already, where its volume has the size that is wanted."""
     before = requested(present) if present is not None else ""
+    if present is not None and before and not size_of(present):
+        # It cannot be changed before it has a volume.
+        return before
     # A volume does not shrink, and what asks for less than there is would be refused.
     enough = present is not None and number(size_of(present)) >= number(volume.size)
     return before if before and enough else volume.size or before or volume.usual

@@ -112,7 +112,12 @@ def problems(resource: Galera, look: Look) -> Iterable[tuple[str, str]]:
     if spec.replicas == 2:
         yield "spec.replicas", "two nodes cannot tell which of them is right if they lose each other; use one or three"
     yield from storage_classes.problems(resource, "spec.storageClass", spec.storageClass, look)
-    yield from volume_sizes.problems(*_volumes(resource), look)
+
+
+def limits(resource: Galera, look: Look) -> Iterable[tuple[str, str]]:
+    """Yield the path of each field that the volumes that are there cannot follow, and why."""
+    if resource.spec.external is None:
+        yield from volume_sizes.limits(*_volumes(resource), look)
 
 
 def advice(resource: Galera, sight: Sight) -> Iterable[tuple[str, str]]:
@@ -298,6 +303,7 @@ SERVICE = Service(
     },
     problems=problems,
     advice=advice,
+    limits=limits,
     elsewhere=lambda resource: resource.spec.external is not None,
     tell=tell,
     unread=("logToDisk",),

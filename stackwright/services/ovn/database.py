@@ -217,7 +217,11 @@ def claims(resource: OVNDBCluster) -> Iterable[Claim]:
 def problems(resource: OVNDBCluster, look: Look) -> Iterable[tuple[str, str]]:
     """Yield the path of each field that a database cannot work with, and why."""
     yield from storage_classes.problems(resource, "spec.storageClass", resource.spec.storageClass, look)
-    yield from volume_sizes.problems(*_volumes(resource), look)
+
+
+def limits(resource: OVNDBCluster, look: Look) -> Iterable[tuple[str, str]]:
+    """Yield the path of each field that the volumes that are there cannot follow, and why."""
+    yield from volume_sizes.limits(*_volumes(resource), look)
 
 
 def _volumes(resource: OVNDBCluster) -> tuple[str, str, str, int]:
@@ -338,6 +342,7 @@ SERVICE = Service(
     resources=resources,
     problems=problems,
     advice=advice,
+    limits=limits,
     tell=tell,
     claims=claims,
     unread=("probeIntervalToActive", "networkAttachment", "exporterImage", "metricsTLS"),

@@ -99,7 +99,12 @@ def problems(resource: RabbitMq, look: Look) -> Iterable[tuple[str, str]]:
         yield "metadata.name", f"correct {DEFAULT_USER_FILE} in Secret {name}, which follows from it: {problem}"
     path = "spec.persistence.storageClassName"
     yield from storage_classes.problems(resource, path, spec.persistence.storageClassName, look)
-    yield from volume_sizes.problems(*_volumes(resource), look)
+
+
+def limits(resource: RabbitMq, look: Look) -> Iterable[tuple[str, str]]:
+    """Yield the path of each field that the volumes that are there cannot follow, and why."""
+    if resource.spec.external is None:
+        yield from volume_sizes.limits(*_volumes(resource), look)
 
 
 def _volumes(resource: RabbitMq) -> tuple[str, str, str, int]:
@@ -224,6 +229,7 @@ SERVICE = Service(
     },
     problems=problems,
     advice=advice,
+    limits=limits,
     elsewhere=lambda resource: resource.spec.external is not None,
     tell=tell,
     unread=(

@@ -4,6 +4,7 @@ from typing import Any, ClassVar
 
 import pytest
 
+from stackwright.kube import conditions
 from stackwright.kube.builtin import PersistentVolumeClaim, Plain, Pod, StatefulSet, StorageClass
 from stackwright.kube.resource import JsonObject, Kind
 from stackwright.simulator import storage_class
@@ -58,6 +59,21 @@ def capacity(claim: PersistentVolumeClaim) -> str:
     return str((claim.status.get("capacity") or {}).get("storage", ""))
 
 
+async def says(place: Place, words: str) -> None:
+    """Wait until a resource is ready, and says so all the same."""
+
+    def holds(seen: Any) -> bool:
+        stated = conditions.find(seen.status.conditions, "DeploymentReady")
+        ready = conditions.is_true(seen.status.conditions)
+        return ready and stated is not None and stated.status == "True" and words in stated.message
+
+    await eventually(place.client, place.case.kind, place.usual, place.namespace, holds)
+
+
+def has_three(workload: StatefulSet) -> bool:
+    return workload.status.get("readyReplicas") == 3
+
+
 async def pods(place: Place) -> dict[str, str]:
     found = await place.client.list(Pod, place.namespace)
     return {pod.metadata.name: pod.metadata.uid for pod in found if not pod.deleting}
@@ -90,10 +106,21 @@ async def test_a_class_that_lets_nothing_grow_is_told_and_the_size_can_be_set_ba
     await asked(standing, "1G")
     await standing.up()
     await asked(standing, "2G")
-    sentence = f"has 1G and cannot grow, because its StorageClass {standing.namespace} does not allow that; set 1G"
-    await standing.told(sentence, "InputReady")
-    await asked(standing, "1G")
+    await says(
+        standing, f"cannot grow to 2G, because its StorageClass {standing.namespace} does not allow that; set 1G"
+    )
+    # All else goes on.
+    await asked(standing, "2G", replicas=3)
+    await eventually(standing.client, StatefulSet, workload(standing), standing.namespace, has_three)
     await standing.up()
+    await asked(standing, "1G", replicas=3)
+    await eventually(
+        standing.client,
+        standing.case.kind,
+        standing.usual,
+        standing.namespace,
+        lambda seen: conditions.is_true(seen.status.conditions) and "cannot grow" not in str(seen.status.conditions),
+    )
 
 
 async def test_a_volume_that_does_not_grow_stops_no_other_change_and_its_size_can_be_set_back(standing: Place) -> None:
@@ -104,14 +131,8 @@ async def test_a_volume_that_does_not_grow_stops_no_other_change_and_its_size_ca
     faulty: JsonObject = {"metadata": {"annotations": {f"{PREFIX}fault": "VolumeUnbound"}}}
     await standing.client.patch(PersistentVolumeClaim, name, standing.namespace, faulty)
     await asked(standing, "2G", replicas=3)
-    await standing.told(f"PersistentVolumeClaim {name} grows from 1G to 2G", "DeploymentReady")
-    await eventually(
-        standing.client,
-        StatefulSet,
-        workload(standing),
-        standing.namespace,
-        lambda seen: seen.status.get("readyReplicas") == 3,
-    )
+    await says(standing, f"PersistentVolumeClaim {name} grows from 1G to 2G")
+    await eventually(standing.client, StatefulSet, workload(standing), standing.namespace, has_three)
     await asked(standing, "1G", replicas=3)
     await standing.up()
     # One that had its size by then keeps it.
@@ -126,7 +147,7 @@ async def test_what_a_quota_refuses_is_told_and_stops_no_other_change(standing: 
     await standing.client.create(ResourceQuota, {**quota, "spec": {"hard": {"requests.storage": "1500M"}}})
     await eventually(standing.client, ResourceQuota, "small", standing.namespace, lambda seen: seen.status.get("used"))
     await asked(standing, "2G", customServiceConfig="[mariadbd]\nmax_connections = 77\n")
-    await standing.told("exceeded quota", "DeploymentReady")
+    await says(standing, "exceeded quota")
     now = await standing.client.get(PersistentVolumeClaim, f"data-{workload(standing)}-0", standing.namespace)
     assert now.spec["resources"]["requests"]["storage"] == "1G"
     await asked(standing, "1G")

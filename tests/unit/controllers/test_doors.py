@@ -79,11 +79,21 @@ def test_a_volume_grows_only_where_its_class_lets_it(size: str, grows: bool, ref
     resource = made(Galera, {"storageClass": "local", "storageRequest": size})
     found = [error.cause.message for error in doors.check(None, resource, there("10G", grows=grows)).errors]
     assert bool(found) == refused
-    assert not found or "has 10G and cannot grow" in found[0]
+    assert not found or "has 10G and cannot grow to 10Gi, because its StorageClass local does not allow" in found[0]
     template = {"galera": {"templates": {"one": {"storageClass": "local", "storageRequest": size}}}}
     cloud = made(services.control_plane(), {"secret": "s", "storageClass": "local", **template})
     stated = [error.field for error in doors.check(None, cloud, there("10G", grows=grows)).errors]
     assert stated == (["spec.galera.templates[one].storageRequest"] if refused else [])
+    # What was accepted before does not keep anything else from being changed.
+    for before in (resource, cloud):
+        assert doors.check(before, before, there("10G", grows=grows)).errors == ()
+    larger = made(Galera, {"storageClass": "local", "storageRequest": "20G"})
+    assert len(doors.check(resource, larger, there("10G", grows=grows)).errors) == (not grows)
+
+
+def test_a_volume_that_is_larger_than_its_claim_need_not_grow() -> None:
+    resource = made(Galera, {"storageClass": "local", "storageRequest": "50G"})
+    assert doors.check(None, resource, there("10G", "100G", grows=False)).errors == ()
 
 
 @pytest.mark.parametrize(

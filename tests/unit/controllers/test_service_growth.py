@@ -95,8 +95,44 @@ def test_what_has_not_grown_says_why() -> None:
     there = claim("20G", "10G", conditions=[failed])
     assert plan("20G", there, present("10G")).growing == ((there, "20G"),)
     found = growth.tell(there, "20G", "DeploymentReady")
-    assert (found.status, found.severity) == ("False", "Warning")
+    assert (found.status, found.severity) == ("True", "Warning"), "nothing else is held up"
     assert found.message == "PersistentVolumeClaim data-db-0 grows from 10G to 20G: no space"
+    assert growth.tell(claim("20G", "10G"), "20G", "DeploymentReady").severity == "", "that is as it should be"
+
+
+@pytest.mark.parametrize(
+    ("there", "made", "why"),
+    [
+        pytest.param(claim("10G", "10G"), "10G", "has 10G and cannot grow to 20G", id="it-does-not-grow"),
+        pytest.param(claim("10G", "15G"), "10G", "set 15G", id="storage-gave-more"),
+        pytest.param(claim("10G", "100G"), "10G", "", id="it-is-large-enough"),
+        pytest.param(claim("10G", "10G"), "20G", "", id="it-was-there-before"),
+    ],
+)
+def test_a_size_that_was_accepted_before_is_told_where_nothing_grows(
+    there: PersistentVolumeClaim, made: str, why: str
+) -> None:
+    found = plan("20G", there, present(made), grows=False)
+    assert (found.steps, found.growing, len(found.fixed)) == ((), (), bool(why))
+    assert all(why in sentence for sentence in found.fixed)
+
+
+def test_a_class_that_is_gone_is_told_as_such() -> None:
+    def classless(kind: type[R], name: str, *, namespace: str = "") -> R | None:
+        return None if kind is StorageClass else look(claim("10G", "10G"), present("10G"))(kind, name)
+
+    (told,) = growth.plan([rendered("20G")], classless).fixed
+    assert told.endswith("its StorageClass fast does not exist; create it with allowVolumeExpansion, or set 10G")
+
+
+def test_a_restored_claim_that_is_being_filled_is_left_alone() -> None:
+    assert plan("10G", claim("10T"), present("10G")) == growth.Growth()
+
+
+def test_a_template_without_a_size_stays_as_the_chart_has_it() -> None:
+    body = rendered("10G")
+    del body["spec"]["volumeClaimTemplates"][0]["spec"]["resources"]
+    assert growth.keep_templates([body], look(present("10G"))) == (body,)
 
 
 def test_a_claim_without_a_volume_that_asks_for_too_much_says_the_way_out() -> None:
@@ -111,6 +147,7 @@ def test_a_claim_without_a_volume_that_asks_for_too_much_says_the_way_out() -> N
         pytest.param("10G", claim("20G", "10G"), "20G", id="it-has-what-was-set-back"),
         pytest.param("5G", claim("10G", "10G"), "10G", id="it-does-not-shrink"),
         pytest.param("", claim("10G", "10G"), "10G", id="nobody-says-its-size"),
+        pytest.param("5G", claim("10G"), "10G", id="it-has-no-volume-yet"),
         pytest.param("20G", None, "20G", id="it-is-new"),
         pytest.param("", None, "3G", id="it-is-new-and-usual"),
     ],
