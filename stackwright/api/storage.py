@@ -1,4 +1,8 @@
-"""How much a volume holds."""
+"""How much a volume holds.
+
+That a volume grows, or cannot, depends on its StorageClass; so does whether a size can be taken back. No schema knows
+that: `blueprint/volume_sizes` says it.
+"""
 
 from typing import Annotated
 
@@ -7,14 +11,12 @@ from stackwright.api.forms import Form
 from stackwright.kube.markers import POSITIVE, QUANTITY
 
 _SIZE = "must be more than 0; a volume cannot have size 0"
-_GROWS = "a volume can grow but not shrink; make another resource with smaller volumes and move the data"
 
 StorageRequest = Annotated[
     str,
     pattern(QUANTITY),
     max_length(32),
     rule("quantity(self).isGreaterThan(quantity('0'))", message=_SIZE),
-    rule("quantity(self).compareTo(quantity(oldSelf)) >= 0", message=_GROWS),
     Form.SIZE,
 ]
 
@@ -24,6 +26,5 @@ StorageQuantity = Annotated[
     # A rule would cost more than the schema of the umbrella allows, where it is repeated for each instance.
     pattern(POSITIVE),
     minimum(1),
-    rule("quantity(string(self)).compareTo(quantity(string(oldSelf))) >= 0", message=_GROWS),
     Form.SIZE,
 ]

@@ -297,7 +297,8 @@ class Service(Generic[C, F]):
     only the parent of its children: it has neither. Components, endpoints and jobs that depend on
     what the user asks for are functions of the resource.
     `problems` are what is wrong with a spec beyond what its schema can say; `advice` is what its author should know of
-    values that are taken. `elsewhere` says that the service runs
+    values that are taken. `limits` are refused only when they are newly asked for: a pass goes on with what was
+    accepted before, and tells it. `elsewhere` says that the service runs
     somewhere else and is only used. `unread` are fields that upstream has and that nothing here reads yet. `options` is
     the file that lists the options of its configuration, where it has such a list.
     `needs` are what it needs of others, and `provides` what others need of it. `children` are resources of our own
@@ -342,6 +343,7 @@ class Service(Generic[C, F]):
     exports: Callable[[C, F], Iterable[Export]] | None = None
     problems: Callable[[C, Look], Iterable[tuple[str, str]]] | None = None
     advice: Callable[[C, Sight], Iterable[tuple[str, str]]] = _no_advice
+    limits: Callable[[C, Look], Iterable[tuple[str, str]]] | None = None
     elsewhere: Callable[[C], bool] = _never
     resources_elsewhere: Callable[[C, Mapping[str, str]], Iterable[Resource]] | None = None
     tell: Callable[[C, F | None, Look], Told[C]] | None = None

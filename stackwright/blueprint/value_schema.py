@@ -97,7 +97,8 @@ def _component(component: Component[Any, Any]) -> JsonObject:
     if not serves and (deployed or not component.probes):
         properties |= _STARTED
     properties |= component.own_values
-    body = closed(properties, required=["config"] if deployed else [])
+    required = ["config"] if deployed else ["storage"] if "storage" in properties else []
+    body = closed(properties, required=required)
     return described(component.description, body) if component.description else body
 
 

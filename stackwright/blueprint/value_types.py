@@ -167,6 +167,7 @@ DATABASE = described(
             "port": described("Its port.", {"type": "integer", "minimum": 1, "maximum": 65535}),
             "name": described("The name of the schema.", {**_TEXT, "maxLength": 64}),
             "hash": HASH,
+            "nodeSelector": POD["nodeSelector"],
             "admin": described(
                 "Who may make schemas and accounts.",
                 closed(
@@ -204,6 +205,7 @@ IDENTITY = described(
             "url": described("Where Keystone is.", refer("url")),
             "region": described("The region of the endpoints.", _TEXT),
             "hash": HASH,
+            "nodeSelector": POD["nodeSelector"],
             "admin": described(
                 "Who may make users and services.",
                 closed(

@@ -60,6 +60,31 @@ def values(service: Service[C, F], resource: C, facts: F, *, restart: str = "") 
     return result
 
 
+def select_nodes(service: Service[C, F], resource: C, chosen: JsonObject) -> JsonObject:
+    """Return the values of the chart with the nodes of the resource for what is no component, such as jobs.
+
+    Where components have nodes of their own, these are the nodes of the first one. Only these may have the image, or
+    reach the database. It is no input of a job, which does not run again for another node.
+    """
+    own = paths.find(resource, "spec.nodeSelector")
+    if own is None:
+        own = next((component.template(resource).nodeSelector for component in service.components_of(resource)), None)
+    if not own:
+        return chosen
+    found: JsonObject = {
+        word: _on_nodes(chosen[word], own) for word in ("jobs", "schedules", "actions") if word in chosen
+    }
+    if (provision := chosen.get("provision")) is not None:
+        alone = {word: body for word, body in provision.items() if word != "databases"}
+        several = {"databases": _on_nodes(provision["databases"], own)} if "databases" in provision else {}
+        found["provision"] = {**_on_nodes(alone, own), **several}
+    return {**chosen, **found}
+
+
+def _on_nodes(parts: Mapping[str, JsonObject], selector: Mapping[str, str]) -> JsonObject:
+    return {name: {"nodeSelector": dict(selector), **body} for name, body in parts.items()}
+
+
 def job_values(job: Job[C, F], resource: C, facts: F) -> JsonObject | None:
     """Return the values of a job, including the hash of its name, or None while its inputs are not known."""
     inputs = job.inputs(resource, facts)

@@ -3,7 +3,7 @@
 An umbrella is asked for each resource that it would make, so that a bad value in a template is refused where it stands.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -25,12 +25,12 @@ from stackwright.kube.builtin import StorageClass
 from stackwright.kube.resource import CustomResource, ObjectMeta, R, Resource
 
 
-def check(_: CustomResource | None, new: CustomResource, known: Known) -> Objections:
+def check(old: CustomResource | None, new: CustomResource, known: Known) -> Objections:
     """Return every value that cannot be, wherever it stands; and a warning for each that changes nothing."""
     made = tuple(_resources(new))
     further = ((each.place(path), sentence) for each in made for path, sentence in _of(each.resource, known))
     own = (*ranges.problems(new), *name_lengths.of_kind(new), *machine_names.problems(new))
-    found = dict.fromkeys((*own, *further, *_ports(new, made, known)))
+    found = dict.fromkeys((*own, *further, *_limits(old, made, known), *_ports(new, made, known)))
     beside = tuple(_made_by(new))
     told = (
         f"{each.place(path)}{sentence}"
@@ -100,6 +100,21 @@ def _of(resource: CustomResource, known: Known) -> Iterator[Problem]:
         yield from refusals.of_service(blueprint, resource, _Look(resource, known))
 
 
+def _limits(old: CustomResource | None, made: Iterable[_Asked], known: Known) -> Iterator[Problem]:
+    """Yield what volumes that are there cannot follow, unless it was asked for before: all else may still change."""
+
+    def found(asked: Iterable[_Asked]) -> Iterator[Problem]:
+        for each in asked:
+            blueprint = services.blueprint_of(type(each.resource))
+            if blueprint is not None and blueprint.limits is not None:
+                of_it = blueprint.limits(each.resource, _Look(each.resource, known))
+                yield from ((each.place(path), sentence) for path, sentence in of_it)
+
+    now = tuple(found(made))
+    before = frozenset(found(_resources(old)) if now and old is not None else ())
+    yield from (problem for problem in now if problem not in before)
+
+
 def _ports(new: CustomResource, made: tuple[_Asked, ...], known: Known) -> Iterator[Problem]:
     """Yield the ports of nodes that an umbrella asks for twice, or that another has; others ask for theirs themselves.
 
@@ -120,17 +135,21 @@ def _ports(new: CustomResource, made: tuple[_Asked, ...], known: Known) -> Itera
 
 @dataclass(frozen=True)
 class _Look:
-    """Looks into the caches for a resource that is written. A StorageClass may come later: what waits says so."""
+    """Looks into the caches for a resource that is written.
+
+    A StorageClass may come later, and what waits says so; until it is known, nothing speaks against it.
+    """
 
     resource: CustomResource
     known: Known
 
     def __call__(self, kind: type[R], name: str, *, namespace: str = "") -> R | None:
         """Return an object; None if there is none."""
-        if kind is StorageClass:
-            found: Resource = StorageClass(metadata=ObjectMeta(name=name))
-            return found if isinstance(found, kind) else None
-        return next((item for item in self._list(kind, namespace) if item.metadata.name == name), None)
+        found = next((item for item in self._list(kind, namespace) if item.metadata.name == name), None)
+        if found is None and kind is StorageClass:
+            imagined: Resource = StorageClass(metadata=ObjectMeta(name=name), allowVolumeExpansion=True)
+            return imagined if isinstance(imagined, kind) else None
+        return found
 
     def of_kind(self, kind: type[R]) -> list[R]:
         """Return all objects of a kind in the resource's own namespace."""

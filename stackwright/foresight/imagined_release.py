@@ -20,6 +20,7 @@ from stackwright.blueprint import names
 from stackwright.blueprint.needs.need import UnknownHere
 from stackwright.blueprint.secret_values import decode
 from stackwright.blueprint.service import Endpoint, Service
+from stackwright.blueprint.values import select_nodes
 from stackwright.controllers import needs
 from stackwright.controllers.service import Environment
 from stackwright.controllers.service.decide import Intent, Seen, decide
@@ -76,7 +77,7 @@ def imagine(service: Service[Any, Any], resource: Any, world: ImaginedWorld, env
     values = dict(intent.values)
     # Where the resource asks for Jobs, it was decided already what they make.
     if "provision" not in values and (made_by_jobs := _provision(service, resource, intent.facts, world)):
-        values["provision"] = made_by_jobs
+        values |= select_nodes(service, resource, {"provision": made_by_jobs})
     objects = tuple(_objects(intent, resource, world))
     children = tuple(_children(intent, world))
     return Outcome(service, resource, objects, values, tuple(made), children)

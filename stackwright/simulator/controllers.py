@@ -32,6 +32,7 @@ from stackwright.simulator.steps import (
     Act,
     Bind,
     DeleteVolume,
+    Grow,
     Provision,
     Remove,
     Report,
@@ -204,6 +205,10 @@ async def act(step: Step, of: Resource, context: Context) -> None:
             await client.patch(Claim, claim, namespace, selected)
         case Provision(volume=volume):
             await _provision(volume, context)
+        case Grow(volume=volume, size=size):
+            capacity: JsonObject = {"capacity": {"storage": size}}
+            await client.patch(PersistentVolume, volume, "", {"spec": capacity})
+            await client.patch(Claim, name, namespace, {"status": capacity}, subresource="status")
         case DeleteVolume():
             await client.delete(PersistentVolume, name, uid=uid)
         case _:

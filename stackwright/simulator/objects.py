@@ -286,6 +286,7 @@ class ClaimStatus(Value, frozen=True, kw_only=True):
     """Whether the claim has its volume."""
 
     phase: str = ""
+    capacity: JsonObject = {}
 
 
 class Claim(Resource, frozen=True, kw_only=True):
@@ -328,6 +329,7 @@ class StorageClass(Resource, frozen=True, kw_only=True):
 
     provisioner: str = ""
     reclaimPolicy: str = "Delete"
+    allowVolumeExpansion: bool = False
     volumeBindingMode: str = "Immediate"
 
     @property

@@ -7,10 +7,11 @@ claims, and tells what is wrong with a claim whose class does not exist; the pro
 from dataclasses import dataclass
 
 from stackwright.kube.plan import Plan, Wait
+from stackwright.kube.quantities import number_of
 from stackwright.kube.resource import JsonObject
 from stackwright.simulator.behaviour import SUCCESS, Behaviour, VolumeUnbound
 from stackwright.simulator.objects import Claim, PersistentVolume, StorageClass
-from stackwright.simulator.steps import DeleteVolume, Provision, Say, Tell
+from stackwright.simulator.steps import DeleteVolume, Grow, Provision, Say, Tell
 
 PROVISIONER = "simulator.stackwright.org/volumes"
 PROVISIONED_BY = "pv.kubernetes.io/provisioned-by"
@@ -36,8 +37,10 @@ def wants_volume(claim: Claim) -> bool:
 
 def decide(claim: Claim, seen: Seen) -> Plan:
     """Return what the provisioner does with a claim now."""
-    if not wants_volume(claim) or seen.storage_class is None:
+    if seen.storage_class is None:
         return Plan()
+    if not wants_volume(claim):
+        return _grow(claim, seen.storage_class, seen.behaviour)
     if isinstance(seen.behaviour.fault, VolumeUnbound):
         class_name, reason = seen.storage_class.metadata.name, seen.behaviour.fault.message
         note = f'failed to provision volume with StorageClass "{class_name}": {reason}'
@@ -57,6 +60,21 @@ def decide(claim: Claim, seen: Seen) -> Plan:
     return Plan(steps=(Provision(reason="Provisioning", volume=volume, events=events),))
 
 
+def _grow(claim: Claim, found: StorageClass, behaviour: Behaviour) -> Plan:
+    """Return what makes a volume as large as its claim asks for by now; storage that is faulty gives no more."""
+    wanted, there = (str(amounts.get("storage", "")) for amounts in (_requests(claim), claim.status.capacity))
+    if not found.allowVolumeExpansion or not claim.spec.volumeName or isinstance(behaviour.fault, VolumeUnbound):
+        return Plan()
+    if not wanted or not there or number_of(wanted) <= number_of(there):
+        return Plan()
+    return Plan(steps=(Grow(reason="Resizing", volume=claim.spec.volumeName, size=wanted),))
+
+
+def _requests(claim: Claim) -> JsonObject:
+    found: JsonObject = claim.spec.resources.get("requests", {})
+    return found
+
+
 def reclaim(volume: PersistentVolume) -> Plan:
     """Return what the provisioner does with a volume of its own."""
     released = volume.status.phase == "Released" and volume.spec.persistentVolumeReclaimPolicy == "Delete"
@@ -70,7 +88,7 @@ def made_here(volume: PersistentVolume) -> bool:
     return volume.metadata.annotations.get(PROVISIONED_BY) == PROVISIONER
 
 
-def storage_class(name: str, *, waits: bool = False, default: bool = False) -> JsonObject:
+def storage_class(name: str, *, waits: bool = False, default: bool = False, grows: bool = False) -> JsonObject:
     """Return a storage class whose volumes are simulated."""
     annotations = {"storageclass.kubernetes.io/is-default-class": "true"} if default else {}
     return {
@@ -80,6 +98,7 @@ def storage_class(name: str, *, waits: bool = False, default: bool = False) -> J
         "provisioner": PROVISIONER,
         "reclaimPolicy": "Delete",
         "volumeBindingMode": "WaitForFirstConsumer" if waits else "Immediate",
+        "allowVolumeExpansion": grows,
     }
 
 
@@ -91,7 +110,7 @@ def _volume(claim: Claim, found: StorageClass) -> JsonObject:
         # Whoever provisions for the class, it is the simulator that must delete the volume again.
         "metadata": {"name": name, "annotations": {PROVISIONED_BY: PROVISIONER}},
         "spec": {
-            "capacity": {"storage": claim.spec.resources.get("requests", {}).get("storage", "1Gi")},
+            "capacity": {"storage": _requests(claim).get("storage", "1Gi")},
             "accessModes": list(claim.spec.accessModes),
             "volumeMode": claim.spec.volumeMode,
             "storageClassName": found.metadata.name,

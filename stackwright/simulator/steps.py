@@ -70,5 +70,13 @@ class Provision(Act):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Grow(Act):
+    """Make the volume of a claim larger."""
+
+    volume: str
+    size: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class DeleteVolume(Act):
     """Delete a volume whose claim is gone."""

@@ -162,17 +162,21 @@ def test_a_job_that_the_resource_names_runs_as_its_form_says(helm: Helm, tmp_pat
     )
     config = {"config": "teapot-config-data", "hash": "abc"}
     database = {"host": "h", "name": "teapot", "admin": {"secret": "s"}, "account": {"username": "u", "secret": "s"}}
+    nodes = {"nodeSelector": {"openstack": "enabled"}}
     objects = render_service(
         helm,
         tmp_path,
         service,
-        jobs={"sync-cell1": config, "sync-last": config},
-        provision={"database": {**database, "hash": "def"}},
+        jobs={"sync-cell1": {**config, **nodes}, "sync-last": config},
+        provision={"database": {**database, **nodes, "hash": "def"}},
     )
     pods = job_pods(objects)
     waits = [entry["name"] for entry in pods["teapot-sync-cell1-abc"]["initContainers"]]
     assert waits == ["wait-for-db-create"]
     assert "initContainers" not in pods["teapot-sync-last-abc"]
+    selected = {name: pod.get("nodeSelector") for name, pod in pods.items()}
+    asked = nodes["nodeSelector"]
+    assert selected == {"teapot-sync-cell1-abc": asked, "teapot-sync-last-abc": None, "teapot-db-create-def": asked}
 
 
 def job_pods(objects: dict[tuple[str, str], Any]) -> dict[str, Any]:

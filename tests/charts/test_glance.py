@@ -94,6 +94,13 @@ def test_pods_with_a_volume_of_one_node_are_on_one_node(render: Render) -> None:
         assert list(pod(objects, name)["affinity"]) == ["podAntiAffinity"]
 
 
+def test_pods_that_a_volume_holds_on_one_node_can_leave_it(render: Render) -> None:
+    objects = render("glance", "--set", "components.default-external.replicas=2,components.wide.replicas=2")
+    budgets = {name for kind, name in objects if kind == "PodDisruptionBudget"}
+    assert EXTERNAL[1] not in budgets
+    assert WIDE[1] in budgets
+
+
 def test_an_affinity_of_the_users_own_is_kept(render: Render) -> None:
     objects = render("glance", "--set-json", 'components.default-external.affinity={"nodeAffinity": {}}')
     assert pod(objects, EXTERNAL)["affinity"] == {"nodeAffinity": {}}

@@ -67,3 +67,17 @@ def test_jobs_have_the_names_by_which_the_operator_finds_them(helm: Helm, tmp_pa
         names.job(release, "action-purge-database", "e4d3c2b1a0"),
     }
     assert ("CronJob", names.cron_job(release, "db-purge")) in found
+
+
+def test_the_nodes_of_an_action_are_instead_of_those_of_its_job(helm: Helm, tmp_path: Path) -> None:
+    values = tmp_path / "values.yaml"
+    for own, selected in ({"disk": "old"}, {"disk": "old"}), ({}, None), (None, {"zone": "a"}):
+        job = {"config": "config", "hash": "0a1b2c3d4e", "nodeSelector": {"zone": "a"}}
+        action = {"job": "db-sync", "hash": "e4d3c2b1a0", **({} if own is None else {"nodeSelector": own})}
+        asked = {"name": "nova-conductor", "image": "i", "jobs": {"db-sync": job}}
+        values.write_text(yaml.safe_dump({**asked, "actions": {"sync-database": action}}))
+        printed = helm("template", "nova", CHARTS / "nova", "--values", values)
+        found = {body["metadata"]["name"]: body for body in documents.read(printed) if body["kind"] == "Job"}
+        pods = {name: body["spec"]["template"]["spec"] for name, body in found.items()}
+        assert pods[names.job("nova", "action-sync-database", "e4d3c2b1a0")].get("nodeSelector") == selected
+        assert pods[names.job("nova", "db-sync", "0a1b2c3d4e")]["nodeSelector"] == {"zone": "a"}

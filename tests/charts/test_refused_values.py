@@ -56,6 +56,26 @@ CASES = {
         "provision.identity.endpoints.public=placement.example",
         "at '/provision/identity/endpoints/public': 'placement.example' does not match",
     ),
+    "a database of two nodes": (
+        "mariadb",
+        "components.server.replicas=2",
+        "at '/components/server/replicas': value must be one of 0, 1, 3",
+    ),
+    "a database without volumes": (
+        "mariadb",
+        "components.server.storage=null",
+        "at '/components/server': missing property 'storage'",
+    ),
+    "a broker without volumes": (
+        "rabbitmq",
+        "components.server.storage=null",
+        "at '/components/server': missing property 'storage'",
+    ),
+    "a root password without its key": (
+        "mariadb",
+        "rootSecret.key=null",
+        "at '/rootSecret': missing property 'key'",
+    ),
     "an unknown value of memcached": ("memcached", "cachesize=5", "additional properties 'cachesize' not allowed"),
     "text for memcached's memory": ("memcached", "cacheSize=64M", "at '/cacheSize': got string, want integer"),
     "no image for memcached": ("memcached", "image=", "image: name the image that runs"),

@@ -72,7 +72,10 @@ port, which talk by a broker alone, are looked for by nobody.
 {{- $values := $shape.nodes | empty | not | ternary dict ((.root.Values.services | default dict).internal | default dict) }}
 {{ include "stackwright.service" (dict "root" .root "name" $nodes "component" .component "ports" (include "stackwright.servicePorts" $shape | fromYamlArray) "spec" $spec "values" $values) }}
 {{- end }}
-{{- if ne $shape.workload "DaemonSet" }}
+{{- /* Pods that a volume holds together on one node can only leave it together. */}}
+{{- $volume := .values.volume | default dict }}
+{{- $held := and $volume.claim (not $volume.shared) }}
+{{- if not (or $held (eq $shape.workload "DaemonSet")) }}
 ---
 {{ include "stackwright.podDisruptionBudget" (dict "root" .root "name" $name "component" .component "replicas" (.values.replicas | default 1)) }}
 {{- end }}

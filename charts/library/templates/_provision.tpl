@@ -28,6 +28,10 @@ spec:
         {{- include "stackwright.podLabels" $labels | nindent 8 }}
     spec:
       {{- include "stackwright.podSettings" . | nindent 6 }}
+      {{- with .values.nodeSelector }}
+      nodeSelector:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
       restartPolicy: Never
       containers:
         - name: {{ .job }}

@@ -64,6 +64,8 @@ one line. `own` may name a template of the chart, which says what its components
 {{- end }}
 {{- range $action, $own := .root.Values.actions }}
 {{- $base := index ($.root.Values.jobs | default dict) $own.job | default (index ($.root.Values.schedules | default dict) $own.job) | default dict }}
+{{- /* Its own nodes are instead of those of the job, and not beside them. */}}
+{{- $base = hasKey $own "nodeSelector" | ternary (omit $base "nodeSelector") $base }}
 {{- $values := mergeOverwrite (deepCopy $base) (omit $own "job") }}
 {{- $name := include "stackwright.jobName" (dict "root" $.root "job" (printf "action-%s" $action) "values" $own) }}
 ---

@@ -28,7 +28,9 @@ from stackwright.controllers.service import (
     editions,
     failed_jobs,
     former_jobs,
+    growth,
     holding,
+    job_nodes,
     jobs_at_work,
     labels,
     missing_pods,
@@ -70,7 +72,7 @@ from stackwright.kube.predicates import any_of, asked_differently
 from stackwright.kube.resource import Key, Resource
 from stackwright.kube.shapes import pausing, strangers
 from stackwright.kube.shapes.belonging import FOREIGN_SECONDS
-from stackwright.kube.shapes.child import Child
+from stackwright.kube.shapes.child import Child, mark_by
 from stackwright.kube.shapes.children import Children
 from stackwright.kube.shapes.outcome import Outcome
 from stackwright.kube.shapes.report import report
@@ -96,13 +98,15 @@ _LOOKED_AT: tuple[type[Resource], ...] = (
 class _Sorted:
     """The children that are applied, those that are held back until they were tried, and the waits for that.
 
-    `idle` are Jobs of before that could begin to change tables beside those that are asked for now.
+    `idle` are Jobs of before that could begin to change tables beside those that are asked for now. `volumes` is what
+    to do about the volumes of StatefulSets.
     """
 
     applied: tuple[Child, ...]
     held: tuple[Child, ...]
     waits: tuple[Wait, ...]
     idle: tuple[Job, ...]
+    volumes: growth.Growth
 
 
 @dataclass(frozen=True)
@@ -204,6 +208,8 @@ class ServiceController(Generic[C, F]):
         children = await self._children(resource, intent, rendered, look, context)
         again, outdated = await self._clear_jobs(resource, intent, children, context)
         waits = [*intent.waits, *children.waits]
+        # Claims for further pods come before the pods.
+        volumes = await growth.take(children.volumes, resource, context)
         prune = intent.values is not None and not waits
         if await credentials.begin(resource, intent.used, look, context):
             return Result(after=0.0)
@@ -219,10 +225,12 @@ class ServiceController(Generic[C, F]):
             recorded = {release.RECORDED: wanted.digest} if not waits else {}
             intent = replace(intent, noted={**intent.noted, **recorded})
         delays, stuck = await self._turn(resource, intent.turns, seen, context)
-        delays.extend(again)
+        delays.extend((*again, *volumes.delays))
         refused, look_again = await missing_pods.find_refused(resource, outcome, self._pods(resource, context), context)
         delays.extend((*look_again, *room.look_again(self._pods(resource, context), clock.now())))
         findings = [
+            # Of what holds, the first that has something to say is heard.
+            *volumes.findings,
             # Nothing else waits for a Job that is to be made anew.
             *(conditions.of_wait(wait, resource) for wait in (*waits, *outdated)),
             *intent.findings,
@@ -302,7 +310,15 @@ class ServiceController(Generic[C, F]):
         """
         await former_jobs.clear(self.service, resource, context)
         await former_jobs.delete(children.idle, context)
+        await former_jobs.delete(self._find_misplaced(resource, children, context), context)
         return await failed_jobs.clear(self.service, resource, intent.values or {}, children.applied, context)
+
+    def _find_misplaced(self, resource: C, children: _Sorted, context: Context) -> Iterable[Job]:
+        owned = context.store(Job).owned_by(resource.metadata.uid)
+        mark = mark_by(context.client.field_manager)
+        return job_nodes.find_misplaced(
+            self.service, resource, owned, children.applied, self._pods(resource, context), mark
+        )
 
     async def _record(self, resource: C, wanted: release.Wanted, context: Context) -> tuple[Wait, ...]:
         wait = await release.record(wanted, context, condition=declared(resource, "DeploymentReady"))
@@ -312,7 +328,8 @@ class ServiceController(Generic[C, F]):
         self, resource: C, intent: Intent[F], rendered: Rendered | None, look: Looker, context: Context
     ) -> _Sorted:
         """Return all that a resource stands for, apart what has to be tried first, and the waits for that."""
-        bodies = rendered.objects if rendered is not None else ()
+        asked = rendered.objects if rendered is not None else ()
+        bodies = growth.keep_templates(asked, look)
         mine = await self._speaking_pods(resource, context)
         listed = tuple(objects.children_of(self.service, resource, bodies, intent.children, mine, look))
         # A field that somebody else set is theirs and is not applied. Only the server knows whose it is.
@@ -327,7 +344,7 @@ class ServiceController(Generic[C, F]):
         work = jobs_at_work.find(self.service, resource, owned, listed)
         applied = (*intent.children, *(item for item in listed if item not in (*back, *work.held)), *held.trials)
         waits = (*held.waits, *jobs_at_work.waits(self.service, resource, work, clock.now()))
-        return _Sorted(applied, back, waits, work.idle)
+        return _Sorted(applied, back, waits, work.idle, growth.plan(asked, look))
 
     async def _hold(self, resource: C, refused: holding.Refused, look: Looker, context: Context) -> Result | None:
         """Keep the last recorded release of a service whose resource is refused, and say why it is refused."""

@@ -26,6 +26,7 @@ from stackwright.controllers.service import (
     charts,
     editions,
     inputs,
+    job_nodes,
     listed_api,
     losses,
     profiles,
@@ -184,6 +185,8 @@ def _deployed(service: Service[C, F], resource: C, seen: Seen, facts: F, common:
             name: {**job, "config": configuration.secret_name(resource, by_name.get(job["job"]))}
             for name, job in common.course.jobs.items()
         }
+    chart_values = values.select_nodes(service, resource, chart_values)
+    chart_values = job_nodes.keep(resource, chart_values, seen.look, seen.pods)
     due = rings.due(service, resource, facts, seen.look, common.course, seen.now)
     chart_values, config = _configured(service, resource, seen, facts, chart_values)
     confirmed = _confirmed(service, resource, seen, chart_values["components"])

@@ -5,8 +5,10 @@ from collections.abc import Iterable, Mapping
 from stackwright.blueprint import configuration, ini, placeholders
 from stackwright.blueprint.apis import url_problems
 from stackwright.blueprint.look import Look
+from stackwright.blueprint.providers import Sight
 from stackwright.blueprint.service import Volume
-from stackwright.kube.builtin import PersistentVolumeClaim, StorageClass
+from stackwright.blueprint.volume_sizes import largest, number, oversize, why_fixed
+from stackwright.kube.builtin import PersistentVolumeClaim
 from stackwright.services.glance import apis, images_left
 from stackwright.services.glance.apis import Api
 from stackwright.services.glance.kinds import Glance, GlanceAPITemplate
@@ -73,11 +75,19 @@ def _claim(volume: Volume, present: PersistentVolumeClaim | None, look: Look) ->
     found = present.spec.get("storageClassName", "")
     if volume.storage_class and found and volume.storage_class != found:
         yield f"{path}.storageClass", f"{there} already, of class {found}; {stays}"
-    of_class = look(StorageClass, found) if found else None
-    size = present.spec.get("resources", {}).get("requests", {}).get("storage", "")
-    if volume.size and size not in ("", volume.size) and of_class is not None and not of_class.allowVolumeExpansion:
-        sentence = f"{there} already, with {size}, and its class {found} does not allow it to grow; set {size}"
+    size = largest(present)
+    why = why_fixed(present, look) if found and size and number(volume.size) > number(size) else ""
+    if why:
+        sentence = f"{there} already, with {size}, and cannot grow, because {why}"
         yield f"{path}.storageRequest", f"{sentence}, or add another of glanceAPIs"
+
+
+def advice(resource: Glance, sight: Sight) -> Problems:
+    """Yield the path of each field that is accepted with a warning, and the warning."""
+    for volume in apis.volumes(resource):
+        present = sight.look(PersistentVolumeClaim, f"{resource.metadata.name}-{volume.name}")
+        if volume.size and present is not None:
+            yield from oversize(f"spec.glanceAPIs[{volume.name}].storage.storageRequest", volume.size, present)
 
 
 def _names_a_store(snippet: str) -> bool:

@@ -58,7 +58,8 @@ class GlanceStorage(Value, frozen=True, kw_only=True):
 
     storageClass: Annotated[str | None, describe("The StorageClass of the volumes for images.")] = None
     storageRequest: Annotated[
-        StorageRequest | None, describe("The size of each API's volume; 10G by default. It can grow.")
+        StorageRequest | None,
+        describe("The size of each API's volume; 10G by default. It can grow if the StorageClass allows that."),
     ] = None
     accessMode: Annotated[
         Literal["ReadWriteOnce", "ReadWriteMany"] | None,

@@ -18,7 +18,7 @@ from stackwright.kube.builtin import Deployment
 from stackwright.kube.conditions import READY, Finding
 from stackwright.services.glance import apis
 from stackwright.services.glance.apis import ApiComponent
-from stackwright.services.glance.checks import problems
+from stackwright.services.glance.checks import advice, problems
 from stackwright.services.glance.kinds import Glance
 from stackwright.services.glance.settings import GlanceFacts, files, manage_files, serve, snippet_secrets
 
@@ -137,6 +137,7 @@ SERVICE = Service(
     ),
     actions={METADEFS: RunJob(METADEFS), "purge-database": RunJob(PURGE)},
     problems=problems,
+    advice=advice,
     tell=tell,
     options=Path(__file__).with_name("options.json"),
     unread=("glanceAPIs.*.networkAttachments",),

@@ -81,7 +81,8 @@ class GaleraSpec(InfrastructureSpec, frozen=True, kw_only=True):
         describe("The StorageClass of the nodes' volumes."),
     ] = None
     storageRequest: Annotated[
-        StorageRequest | None, describe("The size of each node's volume, such as 10G. It can grow.")
+        StorageRequest | None,
+        describe("The size of each node's volume, such as 10G. It can grow if the StorageClass allows that."),
     ] = None
     replicas: Annotated[
         int,

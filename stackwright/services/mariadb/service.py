@@ -7,13 +7,13 @@ import msgspec
 
 from stackwright.api.base import JsonObject
 from stackwright.api.mariadb import PORT
-from stackwright.blueprint import my_cnf, storage_classes
+from stackwright.blueprint import my_cnf, storage_classes, volume_sizes
 from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.generated import Generated
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.needs.database import DATABASE, DatabaseServer
 from stackwright.blueprint.network import Listen, Network
-from stackwright.blueprint.providers import Provides
+from stackwright.blueprint.providers import Provides, Sight
 from stackwright.blueprint.service import Component, ConfigFile, Service, Told
 from stackwright.blueprint.value_types import WORKLOAD, client_service, closed, described
 from stackwright.blueprint.workloads import Port
@@ -112,6 +112,24 @@ def problems(resource: Galera, look: Look) -> Iterable[tuple[str, str]]:
     if spec.replicas == 2:
         yield "spec.replicas", "two nodes cannot tell which of them is right if they lose each other; use one or three"
     yield from storage_classes.problems(resource, "spec.storageClass", spec.storageClass, look)
+
+
+def limits(resource: Galera, look: Look) -> Iterable[tuple[str, str]]:
+    """Yield the path of each field that the volumes that are there cannot follow, and why."""
+    if resource.spec.external is None:
+        yield from volume_sizes.limits(*_volumes(resource), look)
+
+
+def advice(resource: Galera, sight: Sight) -> Iterable[tuple[str, str]]:
+    """Yield the path of each field that is accepted with a warning, and the warning."""
+    if resource.spec.external is None:
+        yield from volume_sizes.advice(*_volumes(resource), sight.look)
+
+
+def _volumes(resource: Galera) -> tuple[str, str, str, int]:
+    """Return which field says the size of whose volumes, that size, and how many there are."""
+    spec = resource.spec
+    return "spec.storageRequest", f"{resource.metadata.name}-galera", spec.storageRequest or "", spec.replicas
 
 
 def tell(resource: Galera, facts: Facts | None, look: Look) -> Told[Galera]:
@@ -266,7 +284,7 @@ SERVICE = Service(
             # Time for the server to write its memory to disk; a killed server has to recover, which takes longer.
             finish=115,
             requests={"cpu": "100m", "memory": "512Mi"},
-            own_values={"replicas": {**WORKLOAD["replicas"], "maximum": 3}},
+            own_values={"replicas": {**WORKLOAD["replicas"], "enum": [0, 1, 3]}},
             trial=TRIAL,
         ),
     ),
@@ -284,7 +302,7 @@ SERVICE = Service(
     network=Network(listens=(Listen(PORT, by=DATABASE),), peers=True, kubernetes=True),
     values=values,
     own_values={
-        "rootSecret": described("The Secret with root's password.", closed(ROOT_SECRET)),
+        "rootSecret": described("The Secret with root's password.", closed(ROOT_SECRET, required=["key"])),
         "sst": described("How a joining node copies all data from another one.", {"enum": ["rsync", "mariabackup"]}),
         "enableMultiMaster": described(
             "Whether clients are spread over all nodes; otherwise all of them use one node.", {"type": "boolean"}
@@ -292,6 +310,8 @@ SERVICE = Service(
         **client_service("ClusterIP", "NodePort", "LoadBalancer"),
     },
     problems=problems,
+    advice=advice,
+    limits=limits,
     elsewhere=lambda resource: resource.spec.external is not None,
     tell=tell,
     unread=("logToDisk",),

@@ -10,7 +10,7 @@ import msgspec
 import yaml
 
 from stackwright.api.base import JsonObject, ObjectMeta
-from stackwright.blueprint import storage_classes
+from stackwright.blueprint import storage_classes, volume_sizes
 from stackwright.blueprint.claims import Claim, claim_object
 from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.look import Look
@@ -219,11 +219,22 @@ def problems(resource: OVNDBCluster, look: Look) -> Iterable[tuple[str, str]]:
     yield from storage_classes.problems(resource, "spec.storageClass", resource.spec.storageClass, look)
 
 
+def limits(resource: OVNDBCluster, look: Look) -> Iterable[tuple[str, str]]:
+    """Yield the path of each field that the volumes that are there cannot follow, and why."""
+    yield from volume_sizes.limits(*_volumes(resource), look)
+
+
+def _volumes(resource: OVNDBCluster) -> tuple[str, str, str, int]:
+    """Return which field says the size of whose volumes, that size, and how many there are."""
+    return "spec.storageRequest", members_of(resource), resource.spec.storageRequest, resource.spec.replicas
+
+
 def advice(resource: OVNDBCluster, sight: Sight) -> Iterable[tuple[str, str]]:
     """Yield the path of each field that is accepted with a warning, and the warning."""
     count = resource.spec.replicas
     if count and count % 2 == 0:
         yield "spec.replicas", f"{count} members survive the loss of no more members than {count - 1}; use {count - 1}"
+    yield from volume_sizes.advice(*_volumes(resource), sight.look)
 
 
 def offer(resource: OVNDBCluster) -> NetworkDatabaseServer:
@@ -331,6 +342,7 @@ SERVICE = Service(
     resources=resources,
     problems=problems,
     advice=advice,
+    limits=limits,
     tell=tell,
     claims=claims,
     unread=("probeIntervalToActive", "networkAttachment", "exporterImage", "metricsTLS"),

@@ -94,7 +94,10 @@ class OVNDBClusterSpec(InfrastructureSpec, frozen=True, kw_only=True):
         immutable("volumes cannot change their StorageClass; create another OVNDBCluster and move the data"),
         describe("The StorageClass of the members' volumes. If absent, the cluster's default."),
     ] = None
-    storageRequest: Annotated[StorageRequest, describe("The size of each member's volume, such as 10G. It can grow.")]
+    storageRequest: Annotated[
+        StorageRequest,
+        describe("The size of each member's volume, such as 10G. It can grow if the StorageClass allows that."),
+    ]
     networkAttachment: _Attachment = ""
     override: DatabaseOverride = DatabaseOverride()
     tls: SimpleTls = SimpleTls()

@@ -49,7 +49,9 @@ class Persistence(Value, frozen=True, kw_only=True):
         immutable("volumes cannot change their StorageClass; create another RabbitMq"),
         describe("The StorageClass of the volumes. If absent, the cluster's default."),
     ] = None
-    storage: Annotated[StorageQuantity, describe("The size of each node's volume. It can grow.")] = "10Gi"
+    storage: Annotated[
+        StorageQuantity, describe("The size of each node's volume. It can grow if the StorageClass allows that.")
+    ] = "10Gi"
 
 
 class Configuration(Value, frozen=True, kw_only=True):

@@ -6,7 +6,7 @@ import msgspec
 
 from stackwright.api.base import JsonObject
 from stackwright.api.rabbitmq import MANAGEMENT_PORT, PORT
-from stackwright.blueprint import storage_classes
+from stackwright.blueprint import storage_classes, volume_sizes
 from stackwright.blueprint.facts import Facts
 from stackwright.blueprint.generated import Generated
 from stackwright.blueprint.look import Look
@@ -101,6 +101,18 @@ def problems(resource: RabbitMq, look: Look) -> Iterable[tuple[str, str]]:
     yield from storage_classes.problems(resource, path, spec.persistence.storageClassName, look)
 
 
+def limits(resource: RabbitMq, look: Look) -> Iterable[tuple[str, str]]:
+    """Yield the path of each field that the volumes that are there cannot follow, and why."""
+    if resource.spec.external is None:
+        yield from volume_sizes.limits(*_volumes(resource), look)
+
+
+def _volumes(resource: RabbitMq) -> tuple[str, str, str, int]:
+    """Return which field says the size of whose volumes, that size, and how many there are."""
+    spec = resource.spec
+    return "spec.persistence.storage", f"{resource.metadata.name}-server", str(spec.persistence.storage), spec.replicas
+
+
 def advice(resource: RabbitMq, sight: Sight) -> Iterable[tuple[str, str]]:
     """Yield the path of each field that is accepted with a warning, and the warning."""
     spec = resource.spec
@@ -112,6 +124,8 @@ def advice(resource: RabbitMq, sight: Sight) -> Iterable[tuple[str, str]]:
     if spec.external is None and spec.replicas and spec.replicas % 2 == 0:
         fewer = spec.replicas - 1
         yield "spec.replicas", f"{spec.replicas} nodes survive the loss of no more nodes than {fewer}; use {fewer}"
+    if spec.external is None:
+        yield from volume_sizes.advice(*_volumes(resource), sight.look)
 
 
 def tell(resource: RabbitMq, facts: Facts | None, look: Look) -> Told[RabbitMq]:
@@ -215,6 +229,7 @@ SERVICE = Service(
     },
     problems=problems,
     advice=advice,
+    limits=limits,
     elsewhere=lambda resource: resource.spec.external is not None,
     tell=tell,
     unread=(

@@ -298,17 +298,6 @@ async def test_a_name_from_which_names_are_made_must_allow_it(
         ),
         pytest.param("Galera", {}, {"storageClass": "x"}, "spec.storageClass", "StorageClass", id="a-storage-class"),
         pytest.param(
-            "Galera", {}, {"storageRequest": "9G"}, "spec.storageRequest", "not shrink", id="a-smaller-volume"
-        ),
-        pytest.param(
-            "RabbitMq",
-            {},
-            {"persistence": {"storage": 1}},
-            "spec.persistence.storage",
-            "not shrink",
-            id="a-smaller-volume-as-a-number",
-        ),
-        pytest.param(
             "RabbitMq",
             {},
             {"persistence": {"storageClassName": "x"}},
@@ -338,7 +327,7 @@ async def test_what_must_stay_as_it_is_stays(
     assert words in causes[field], causes
 
 
-async def test_a_volume_may_grow(client: Client, place: str) -> None:
+async def test_a_volume_may_grow_and_what_was_asked_for_can_be_taken_back(client: Client, place: str) -> None:
     galera, broker = KINDS["Galera"], KINDS["RabbitMq"]
     database = await client.create(galera, resource("Galera", place))
     queue = await client.create(broker, resource("RabbitMq", place))
@@ -348,6 +337,12 @@ async def test_a_volume_may_grow(client: Client, place: str) -> None:
 
     assert spec_of(database)["storageRequest"] == "10Gi"
     assert spec_of(queue)["persistence"]["storage"] == "11Gi"
+
+    database = await client.patch(galera, database.metadata.name, place, {"spec": {"storageRequest": "10G"}})
+    queue = await client.patch(broker, queue.metadata.name, place, {"spec": {"persistence": {"storage": "10Gi"}}})
+
+    assert spec_of(database)["storageRequest"] == "10G"
+    assert spec_of(queue)["persistence"]["storage"] == "10Gi"
 
 
 @pytest.mark.parametrize(

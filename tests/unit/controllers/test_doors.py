@@ -10,10 +10,14 @@ from stackwright.api.base import CustomResource, JsonObject
 from stackwright.blueprint import name_lengths
 from stackwright.blueprint.service import Service as Blueprint
 from stackwright.controllers import doors
+from stackwright.controllers.surroundings import Known
+from stackwright.kube.builtin import PersistentVolumeClaim, StatefulSet, StorageClass
+from stackwright.kube.resource import ObjectMeta
 from stackwright.services.glance.kinds import Glance
 from stackwright.services.keystone.kinds import KeystoneAPI
+from stackwright.services.mariadb.kinds import Galera
 from tests.functional.crds.samples import LEAST
-from tests.surroundings import nothing_known
+from tests.surroundings import listing, nothing_known
 
 NEEDED = {"secret": "s", "databaseInstance": "db"}
 
@@ -45,6 +49,80 @@ def test_two_nodes_of_a_database_are_refused_in_the_umbrella_too() -> None:
 
 def test_a_storage_class_may_come_later() -> None:
     assert umbrella(galera={"templates": {"openstack": {"storageRequest": "5G"}}}) == {}
+
+
+def there(size: str, volume: str = "", *, grows: bool) -> Known:
+    """Return what knows a database whose node has a claim of a size, and a volume."""
+    claim = {"spec": {"resources": {"requests": {"storage": size}}}}
+    capacity = {"capacity": {"storage": volume or size}}
+    return listing(
+        StorageClass(metadata=ObjectMeta(name="local"), allowVolumeExpansion=grows),
+        StatefulSet(metadata=ObjectMeta(name="one-galera", namespace="here"), spec={"volumeClaimTemplates": [claim]}),
+        PersistentVolumeClaim(
+            metadata=ObjectMeta(name="data-one-galera-0", namespace="here"),
+            spec={**claim["spec"], "storageClassName": "local"},
+            status=capacity,
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("size", "grows", "refused"),
+    [
+        pytest.param("10G", False, False, id="it-stays"),
+        pytest.param("10Gi", False, True, id="it-would-grow"),
+        pytest.param("10Gi", True, False, id="it-grows"),
+        pytest.param("9G", False, False, id="it-does-not-shrink"),
+    ],
+)
+def test_a_volume_grows_only_where_its_class_lets_it(size: str, grows: bool, refused: bool) -> None:
+    resource = made(Galera, {"storageClass": "local", "storageRequest": size})
+    found = [error.cause.message for error in doors.check(None, resource, there("10G", grows=grows)).errors]
+    assert bool(found) == refused
+    assert not found or "has 10G and cannot grow to 10Gi, because its StorageClass local does not allow" in found[0]
+    template = {"galera": {"templates": {"one": {"storageClass": "local", "storageRequest": size}}}}
+    cloud = made(services.control_plane(), {"secret": "s", "storageClass": "local", **template})
+    stated = [error.field for error in doors.check(None, cloud, there("10G", grows=grows)).errors]
+    assert stated == (["spec.galera.templates[one].storageRequest"] if refused else [])
+    # What was accepted before does not keep anything else from being changed.
+    for before in (resource, cloud):
+        assert doors.check(before, before, there("10G", grows=grows)).errors == ()
+    larger = made(Galera, {"storageClass": "local", "storageRequest": "20G"})
+    assert len(doors.check(resource, larger, there("10G", grows=grows)).errors) == (not grows)
+
+
+def test_a_volume_that_is_larger_than_its_claim_need_not_grow() -> None:
+    resource = made(Galera, {"storageClass": "local", "storageRequest": "50G"})
+    assert doors.check(None, resource, there("10G", "100G", grows=False)).errors == ()
+
+
+@pytest.mark.parametrize(
+    ("size", "volume", "warned"),
+    [
+        pytest.param("5G", "10G", True, id="it-is-larger"),
+        pytest.param("10G", "10Gi", False, id="storage-gave-a-little-more"),
+        pytest.param("10G", "20G", False, id="it-is-larger-than-its-claim"),
+    ],
+)
+def test_that_a_volume_does_not_shrink_is_a_warning(size: str, volume: str, warned: bool) -> None:
+    resource = made(Galera, {"storageClass": "local", "storageRequest": size})
+    found = doors.check(None, resource, there("10G", volume, grows=True))
+    assert found.errors == ()
+    assert any("does not shrink" in warning for warning in found.warnings) == warned
+
+
+def test_a_volume_of_images_grows_where_its_class_lets_it() -> None:
+    for grows in (True, False):
+        known = listing(
+            StorageClass(metadata=ObjectMeta(name="local"), allowVolumeExpansion=grows),
+            PersistentVolumeClaim(
+                metadata=ObjectMeta(name="one-default", namespace="here"),
+                spec={"storageClassName": "local", "resources": {"requests": {"storage": "10G"}}},
+            ),
+        )
+        resource = made(Glance, {**NEEDED, "storage": {"storageRequest": "20G", "storageClass": "local"}})
+        found = [error.field for error in doors.check(None, resource, known).errors]
+        assert found == ([] if grows else ["spec.glanceAPIs[default].storage.storageRequest"])
 
 
 def test_a_bad_value_is_told_once() -> None:

@@ -11,8 +11,10 @@ import pytest
 from stackwright.api.annotations import ACCEPT_LOSS, GENERATED_AGAIN
 from stackwright.api.base import ObjectMeta
 from stackwright.api.mariadb import MariaDBAccount, MariaDBDatabase
+from stackwright.blueprint import names
 from stackwright.blueprint.secret_values import encode
 from stackwright.blueprint.text_lengths import SECRET
+from stackwright.blueprint.values import select_nodes
 from stackwright.controllers.service.decide import Intent, Seen, decide
 from stackwright.controllers.service.failed_jobs import again_in
 from stackwright.controllers.service.rings import PRIMARY_UNTIL, SPREAD, TURNED_AT, Drop, Spread, Turn, name_of
@@ -21,6 +23,8 @@ from stackwright.kube.builtin import Deployment, Job, Plain, Secret, Service, St
 from stackwright.kube.errors import Blocked
 from stackwright.kube.plan import Ends
 from stackwright.kube.resource import Resource
+from stackwright.services.barbican.kinds import Barbican
+from stackwright.services.barbican.service import SERVICE as BARBICAN
 from stackwright.services.keystone.kinds import KeystoneAPI
 from stackwright.services.keystone.service import SERVICE
 from stackwright.services.keystone.settings import KeystoneFacts
@@ -99,6 +103,43 @@ def test_configuration_that_no_secret_can_hold_is_refused_before_anything_rolls(
     ) as said:
         decided(keystone(), long)
     assert (said.value.reason, said.value.condition) == ("InvalidInput", "InputReady")
+
+
+@pytest.mark.parametrize("provisioning", ["InProcess", "Job"])
+def test_jobs_run_on_the_nodes_of_the_service_and_not_again_for_others(provisioning: str) -> None:
+    action = [{"name": "trust-flush", "id": "1"}]
+    before, after = (
+        decided(keystone(provisioning=provisioning, actions=action, **said)).values
+        for said in ({}, {"nodeSelector": {"openstack": "enabled"}})
+    )
+    assert before is not None
+    assert after is not None
+    provision = {"provision"} if provisioning == "Job" else set()
+    for word in ({"jobs", "schedules", "actions"} & before.keys()) | provision:
+        assert before[word]
+        for name, part in after[word].items():
+            assert part == {**before[word][name], "nodeSelector": {"openstack": "enabled"}}
+    assert {"jobs", "schedules"} | provision <= before.keys()
+
+
+def test_a_job_that_is_there_keeps_its_nodes_in_the_values() -> None:
+    before = decided(keystone()).values
+    assert before is not None
+    sync = names.job("keystone", "db-sync", before["jobs"]["db-sync"]["hash"])
+    done = {"succeeded": 1, "conditions": [{"type": "Complete", "status": "True"}]}
+    there = made(Job, sync, spec={"template": {"spec": {"containers": []}}}, status=done)
+    after = decided(keystone(nodeSelector={"openstack": "enabled"}), there).values
+    assert after is not None
+    assert after["jobs"]["db-sync"] == before["jobs"]["db-sync"]
+    assert after["jobs"]["bootstrap"]["nodeSelector"] == {"openstack": "enabled"}
+
+
+def test_jobs_run_on_the_nodes_of_the_first_component_where_components_have_their_own() -> None:
+    template = {"nodeSelector": {"cell": "1"}}
+    resource = made(Barbican, "barbican", spec={"databaseInstance": "openstack", "barbicanAPI": template})
+    found = select_nodes(BARBICAN, resource, {"jobs": {"db-sync": {}}, "provision": {"databases": {"own": {}}}})
+    assert found["jobs"] == {"db-sync": template}
+    assert found["provision"] == {"databases": {"own": template}}
 
 
 def turned_ring(*, spread: bool) -> Secret:

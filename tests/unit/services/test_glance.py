@@ -314,7 +314,7 @@ CLAIMS: dict[str, tuple[dict[str, Any], str]] = {
             "resources": {"requests": {"storage": "2G"}},
         },
         "spec.glanceAPIs[default].storage.storageRequest: PersistentVolumeClaim glance-default is there already, "
-        "with 2G, and its class fast does not allow it to grow; set 2G",
+        "with 2G, and cannot grow, because its StorageClass fast does not allow that; set 2G",
     ),
     "another mode": (
         {"accessModes": ["ReadWriteMany"]},

@@ -6,11 +6,12 @@ import pytest
 from stackwright.kube.resource import JsonObject, ObjectMeta
 from stackwright.simulator import provisioner
 from stackwright.simulator.behaviour import Behaviour, VolumeUnbound
-from stackwright.simulator.objects import Claim, PersistentVolume, StorageClass
+from stackwright.simulator.objects import Claim, ClaimStatus, PersistentVolume, StorageClass
 from stackwright.simulator.provisioner import PROVISIONED_BY, PROVISIONER, Seen
-from stackwright.simulator.steps import DeleteVolume, Provision, Say
+from stackwright.simulator.steps import DeleteVolume, Grow, Provision, Say
 
 QUICK = StorageClass(metadata=ObjectMeta(name="quick"), provisioner="example.org/disks", reclaimPolicy="Retain")
+GROWING = msgspec.structs.replace(QUICK, allowVolumeExpansion=True)
 ASKED = {"volume.kubernetes.io/storage-provisioner": "example.org/disks"}
 
 
@@ -53,6 +54,23 @@ def test_a_claim_gets_the_volume_that_it_asks_for() -> None:
 )
 def test_a_claim_that_wants_no_volume_is_left_alone(what: Claim, storage_class: StorageClass | None) -> None:
     assert provisioner.decide(what, Seen(storage_class)).steps == ()
+
+
+@pytest.mark.parametrize(
+    ("there", "storage_class", "behaviour", "grows"),
+    [
+        pytest.param("5Gi", GROWING, Behaviour(), True, id="it-is-smaller"),
+        pytest.param("7Gi", GROWING, Behaviour(), False, id="it-has-its-size"),
+        pytest.param("5Gi", QUICK, Behaviour(), False, id="its-class-lets-nothing-grow"),
+        pytest.param("5Gi", GROWING, Behaviour(fault=VolumeUnbound("full")), False, id="the-storage-is-faulty"),
+    ],
+)
+def test_a_volume_grows_to_what_its_claim_asks_for(
+    there: str, storage_class: StorageClass, behaviour: Behaviour, grows: bool
+) -> None:
+    bound = msgspec.structs.replace(claim(volumeName="pv-1"), status=ClaimStatus(capacity={"storage": there}))
+    steps = provisioner.decide(bound, Seen(storage_class, behaviour)).steps
+    assert steps == ((Grow(reason="Resizing", volume="pv-1", size="7Gi"),) if grows else ())
 
 
 def test_a_volume_takes_its_time() -> None:
