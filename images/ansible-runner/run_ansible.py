@@ -7,6 +7,9 @@
     {"hostKeys": ["192.0.2.10 ssh-ed25519 AAAA..."]}
     {"summary": {"compute-0": "failed", "compute-1": "ok"}}
 
+A host that answered in this run and then does not any more has failed: what the run changed may have cut it off. One
+that is unreachable has not answered at all.
+
 Nothing runs any more on a host that is done. That is told at the end, and of the playbooks of our collection as soon as
 it is so: their last task says it, and who fails in one of them is through with it. Of other playbooks nobody can know
 it: plays, handlers and included tasks may follow, a rescue may begin, and with Ansible's default strategy all hosts
@@ -27,7 +30,7 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -73,6 +76,25 @@ OPTIONS, FORCING = Path("/runner/env/cmdline"), "ANSIBLE_FORCE_HANDLERS"
 # the limits in env/settings.
 ENDS_OF_TASKS = ("runner_on_ok", "runner_on_failed", "runner_on_unreachable", "runner_on_skipped")
 HUNG = "The task did not end in time"
+LOST = "The machine answered, and then did not any more"
+# What Ansible does without the machine, whether it answers or not.
+LOCAL = (
+    "add_host",
+    "assert",
+    "debug",
+    "fail",
+    "group_by",
+    "import_role",
+    "import_tasks",
+    "include_role",
+    "include_tasks",
+    "include_vars",
+    "meta",
+    "pause",
+    "set_fact",
+    "set_stats",
+    "validate_argument_spec",
+)
 STOPPED = "Ansible was stopped, because tasks, or the run as a whole, did not end in time"
 # A task hangs if it has taken as long as a run may say nothing; an event gets here a little after that time begins.
 HANGING = 0.9
@@ -135,29 +157,50 @@ def tells_ends(playbook: str, options: Path = OPTIONS, environment: Mapping[str,
 
 
 def lines(
-    event: Mapping[str, Any], met: Path = MET, secrets: Sequence[str] = (), *, ends: bool = False
+    event: Mapping[str, Any],
+    met: Path = MET,
+    secrets: Sequence[str] = (),
+    *,
+    ends: bool = False,
+    answered: Container[str] = (),
 ) -> Iterator[dict[str, Any]]:
     """Return what is told of one event of ansible-runner; `met` has the keys of machines that SSH did not know.
 
-    `ends` is whether it is known when a host is done.
+    `ends` is whether it is known when a host is done, `answered` are the hosts that answered before in this run.
     """
     data = event.get("event_data", {})
-    status = _status(str(event.get("event", "")), data)
+    status, host = _status(str(event.get("event", "")), data), str(data.get("host", ""))
     if status:
         failed = status in ("failed", "unreachable")
         said = message(data.get("res", {}), secrets) if failed else ""
+        if status == "unreachable" and host in answered:
+            status, said = "failed", f"{LOST}: {said}"
         task = hide(str(data.get("task", "")), secrets)
-        yield {"host": data.get("host", ""), "status": status, "task": task, "message": said}
+        yield {"host": host, "status": status, "task": task, "message": said}
         if ends and (failed or data.get("task") == LAST_TASK):
-            yield _done(str(data.get("host", "")))
+            yield _done(host)
     if event.get("event") == "playbook_on_play_start":
         yield {name: hide(str(data.get(of, "")), secrets) for name, of in (("play", "name"), ("hosts", "pattern"))}
     if event.get("event") == "playbook_on_stats":
-        found = summary(data)
+        found = {host: _blame(word, answered=host in answered) for host, word in summary(data).items()}
         yield from map(_done, found)
         if met.is_file():
             yield {"hostKeys": met.read_text().splitlines()}
         yield {"summary": found}
+
+
+def _blame(word: str, *, answered: bool) -> str:
+    return "failed" if word == "unreachable" and answered else word
+
+
+def has_answered(event: Mapping[str, Any]) -> bool:
+    """Return whether an event says that a task was at work on its host, and not here or on another one."""
+    data = event.get("event_data", {})
+    result = data.get("res")
+    elsewhere = isinstance(result, dict) and "_ansible_delegated_vars" in result
+    action = str(data.get("task_action", "")).rpartition(".")[2]
+    at_work = event.get("event") in ("runner_on_ok", "runner_on_failed")
+    return at_work and not elsewhere and action not in LOCAL
 
 
 def follow_work(event: Mapping[str, Any], working: dict[str, tuple[str, float]], now: float) -> None:
@@ -269,6 +312,7 @@ def run(wanted: argparse.Namespace, scratch: Path) -> int:
         playbook = str(path)
     complete, secrets, ends = False, read_secrets(), tells_ends(wanted.playbook or "")
     working: dict[str, tuple[str, float]] = {}
+    answered: set[str] = set()
     # ansible-runner finds events by marks in what Ansible writes to its terminal. A machine may write such marks too:
     # a warning of a module is shown as it is. This number is in each event of Ansible's own, and no machine knows it.
     number = uuid.uuid4().int
@@ -279,9 +323,11 @@ def run(wanted: argparse.Namespace, scratch: Path) -> int:
         if event.get("job_id") != number:
             return False
         follow_work(event, working, time.monotonic())
-        for line in lines(event, secrets=secrets, ends=ends):
+        for line in lines(event, secrets=secrets, ends=ends, answered=answered):
             complete = complete or "summary" in line
             tell(line)
+        if has_answered(event):
+            answered.add(str(event["event_data"].get("host", "")))
         return False  # It keeps no copy of the event.
 
     done = ansible_runner.run(

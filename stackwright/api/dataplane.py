@@ -67,6 +67,13 @@ class ServiceRecord(Value, frozen=True, kw_only=True):
     run: Annotated[str, describe("The OpenStackAnsibleEE that ran last.")] = ""
     sequence: Annotated[int, describe("The number of that run among those of the node.")] = 0
     failures: Annotated[int, describe("How often in a row it failed with the same inputs.")] = 0
+    failed: Annotated[
+        bool,
+        describe(
+            "Whether what is wanted now failed while the machine answered, also if a later run could not reach it: the "
+            "change may have cut it off."
+        ),
+    ] = False
     finishedAt: Annotated[str, describe("When the last run ended.")] = ""
     exports: Annotated[
         dict[str, str],

@@ -136,10 +136,19 @@ def _with_run(record: ServiceRecord, run: OpenStackAnsibleEE, node: str) -> Serv
         run=run.metadata.name,
         sequence=run.spec.sequence,
         failures=0 if applied else record.failures + 1,
+        failed=state == "Failed" or (has_failed(record) and record.inputHash == entry.inputHash and not applied),
         finishedAt=run.ended_at(node),
         # Whoever knows what the inputs were made from says which contents the machine has now.
         exports=dict.fromkeys(record.exports, ROLLING) if begun else record.exports,
     )
+
+
+def has_failed(record: ServiceRecord) -> bool:
+    """Return whether a service failed as it was wanted last, while the machine answered.
+
+    A later run that cannot reach the machine does not take that back: the change may have cut it off.
+    """
+    return record.failed or record.state == "Failed"
 
 
 def _result_of(run: OpenStackAnsibleEE, entry: RunNode) -> HostResult:
@@ -151,9 +160,11 @@ def _wanted(record: ServiceRecord, inputs: str) -> ServiceRecord:
     """Return a record with the inputs that are wanted now; with others than those that failed it starts afresh."""
     if not inputs:
         return record
-    if inputs == record.appliedHash:
+    if inputs not in (record.appliedHash, record.inputHash):
+        record = msgspec.structs.replace(record, inputHash=inputs, state="Pending")
+    elif inputs == record.appliedHash:
         # What was changed and changed back is as it was applied.
-        return msgspec.structs.replace(record, inputHash=inputs, state="Applied", task="", message="", failures=0)
-    if inputs == record.inputHash:
+        record = msgspec.structs.replace(record, inputHash=inputs, state="Applied")
+    else:
         return record
-    return msgspec.structs.replace(record, inputHash=inputs, state="Pending", task="", message="", failures=0)
+    return msgspec.structs.replace(record, task="", message="", failures=0, failed=False)

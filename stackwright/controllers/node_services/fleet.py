@@ -14,7 +14,7 @@ from stackwright.api.ansibleee import OpenStackAnsibleEE
 from stackwright.api.dataplane import OpenStackDataPlaneNode, OpenStackDataPlaneRole, ServiceRecord
 from stackwright.api.node_service import NodeServiceResource
 from stackwright.blueprint.dataplane.node_service import NodeService
-from stackwright.blueprint.dataplane.records import is_for_resource, is_recorded
+from stackwright.blueprint.dataplane.records import has_failed, is_for_resource, is_recorded
 from stackwright.blueprint.dataplane.schedule import Backoff, Candidate, Due, NewRun, limit_of, plan_runs
 from stackwright.blueprint.providers import Sight
 from stackwright.controllers.dataplane.gathering import Gathering
@@ -207,7 +207,7 @@ class Fleet:
 def _is_doubtful(resources: Iterable[NodeServiceResource], due: Mapping[str, Whole]) -> bool:
     """Return whether the service failed on a node while others wait for it."""
     records = [each.status.deployment for each in resources]
-    return len(due) > 0 and any(record is not None and record.state == "Failed" for record in records)
+    return len(due) > 0 and any(record is not None and has_failed(record) for record in records)
 
 
 def controller(

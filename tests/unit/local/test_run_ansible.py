@@ -223,6 +223,40 @@ def test_a_host_is_done_as_soon_as_that_is_known(seen: dict[str, Any], done: boo
 
 
 @pytest.mark.parametrize(
+    ("first", "state"),
+    [
+        pytest.param(event("runner_on_ok", task_action="ansible.builtin.copy"), "Failed", id="it-answered"),
+        pytest.param(
+            event("runner_on_failed", task_action="command", ignore_errors=True, res={"msg": "x"}),
+            "Failed",
+            id="it-answered-with-a-failure-that-was-expected",
+        ),
+        pytest.param(event("runner_on_ok", task_action="ansible.builtin.assert"), "Unreachable", id="nobody-asked-it"),
+        pytest.param(event("runner_on_ok", task_action="validate_argument_spec"), "Unreachable", id="only-here"),
+        pytest.param(
+            event("runner_on_ok", task_action="command", res={"_ansible_delegated_vars": {}}),
+            "Unreachable",
+            id="another-one-answered",
+        ),
+        pytest.param(event("runner_on_skipped", task_action="command"), "Unreachable", id="a-task-that-was-skipped"),
+        pytest.param(event("runner_on_ok", host="compute-1", task_action="command"), "Unreachable", id="others-did"),
+    ],
+)
+def test_a_machine_that_answers_and_then_does_not_has_failed(tmp_path: Path, first: dict[str, Any], state: str) -> None:
+    """What the run changed may have cut it off; one that never answered says nothing of the change."""
+    gone = event("runner_on_unreachable", task="Load the network", res={"msg": "no route"})
+    stats = event("playbook_on_stats", dark={"compute-0": 1})
+    log = read_to_the_end(begin(tmp_path, [first, gone, stats], status="failed"))
+    # The lines of a log are read again from somewhere in it.
+    progress = run_log.read_lines(run_log.Progress(), log.splitlines())
+    for start in range(len(log.splitlines())):
+        progress = run_log.read_lines(progress, log.splitlines()[start:])
+    found = progress.hosts["compute-0"]
+    assert (found.state, found.task) == (state, "Load the network")
+    assert found.message == (f"{program.LOST}: no route" if state == "Failed" else "no route")
+
+
+@pytest.mark.parametrize(
     ("playbook", "options", "environment", "known"),
     [
         pytest.param("stackwright.edpm.nova", False, {}, True, id="one-of-ours"),

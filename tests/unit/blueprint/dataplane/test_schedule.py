@@ -215,8 +215,12 @@ def changed(name: str, *records: ServiceRecord) -> Candidate:
     return Candidate(name, (dues()[0], Due("prepare", "prepare-2", "prepare"), dues()[2]), tuple(before.values()))
 
 
-def broken(state: str = "Failed", inputs: str = "prepare-2") -> ServiceRecord:
-    return msgspec.structs.replace(failed("prepare", 1, state=state), inputHash=inputs)
+def broken(state: str = "Failed", inputs: str = "prepare-2", *, before: bool = False) -> ServiceRecord:
+    """A record of the change; `before` is whether it failed before its last run."""
+    return msgspec.structs.replace(failed("prepare", 1, state=state), inputHash=inputs, failed=before)
+
+
+CUT_OFF = broken("Unreachable", before=True)
 
 
 @pytest.mark.parametrize(
@@ -228,6 +232,8 @@ def broken(state: str = "Failed", inputs: str = "prepare-2") -> ServiceRecord:
         pytest.param((broken(), broken(), None, None, None), 3, ["c"], id="only-as-many-as-may-be-lost"),
         pytest.param((broken(), broken(), broken(), None), 3, [], id="a-whole-batch"),
         pytest.param((broken("Unreachable"), broken("Unreachable"), None), 1, ["c"], id="dead-machines-say-nothing"),
+        pytest.param((CUT_OFF, CUT_OFF, None), 1, [], id="those-that-failed-and-do-not-answer-since-say-it-still"),
+        pytest.param((CUT_OFF, broken(), None), 1, [], id="one-of-them-retried-before-the-other"),
         pytest.param((broken("Interrupted"), broken("NotBegun"), None), 1, ["c"], id="lost-runs-say-nothing"),
         pytest.param((broken(inputs="prepare-1"), broken(inputs="prepare-1"), None), 1, ["a", "b", "c"], id="mended"),
         pytest.param((broken(), broken(), None, None), None, ["c", "d"], id="without-a-bound-all-at-once"),
@@ -245,19 +251,49 @@ def test_a_change_that_fails_on_the_first_nodes_goes_no_further(
     assert schedule.again is not None or "a" in expected
 
 
-def test_a_broken_change_takes_as_many_nodes_as_it_may_and_no_more() -> None:
+@pytest.mark.parametrize(
+    ("most", "lost", "later"),
+    [
+        pytest.param(3, 3, "Failed", id="it-fails"),
+        pytest.param(1, 2, "Unreachable", id="it-cuts-machines-off"),
+        pytest.param(3, 3, "Interrupted", id="its-runs-are-lost-then"),
+    ],
+)
+def test_a_broken_change_takes_as_many_nodes_as_it_may_and_no_more(most: int, lost: int, later: str) -> None:
     wanted = {"reach": "reach-1", "prepare": "prepare-2", "harden": "harden-1"}
     records = {name: tuple(map(applied, SERVICES)) for name in "abcdefgh"}
+    runs: list[OpenStackAnsibleEE] = []
+    again = {"Interrupted": "Unknown"}.get(later, later)
     now = START
     for _ in range(20):
         nodes = [changed(name, *records[name]) for name in records]
-        runs = [
-            ended(new, dict.fromkeys(new.nodes, "prepare-2"), now, dict.fromkeys(new.nodes, "Failed"))
-            for new in plan_runs(nodes, (), now, most=3).runs
+        tried = {name for run in runs for name in (entry.name for entry in run.spec.nodes)}
+        runs += [
+            ended(
+                new,
+                dict.fromkeys(new.nodes, "prepare-2"),
+                now,
+                {name: again if name in tried else "Failed" for name in new.nodes},
+            )
+            for new in plan_runs(nodes, runs, now, most=most).runs
         ]
         records = {name: fold(records[name], wanted, name, runs) for name in records}
         now += timedelta(minutes=15)
-    assert sum(1 for each in records.values() if any(record.failures for record in each)) == 3
+    assert sum(1 for each in records.values() if any(record.failures for record in each)) == lost
+    assert {record.state for each in records.values() for record in each if record.failures} == {later}
+
+
+def test_what_failed_is_forgotten_with_other_inputs_and_when_it_is_applied() -> None:
+    def prepare(wanted: str, *runs: OpenStackAnsibleEE) -> ServiceRecord:
+        (record,) = fold((CUT_OFF,), {"prepare": wanted}, "a", runs)
+        return record
+
+    def run(state: str) -> OpenStackAnsibleEE:
+        return ended(NewRun("prepare", ("a",), 2, ""), {"a": "prepare-2"}, START, {"a": state})
+
+    assert prepare("prepare-2", run("Unreachable")).failed
+    assert not prepare("prepare-2", run("Ok")).failed
+    assert not prepare("prepare-3").failed
 
 
 def test_a_new_node_is_tried_also_where_a_change_is_held() -> None:
