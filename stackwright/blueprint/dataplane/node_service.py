@@ -193,7 +193,7 @@ def _joined(_: Any, __: str, ___: Sight) -> Iterable[Wait]:
     return ()
 
 
-def _nothing(_: str, __: Sight) -> Iterable[Files | Wait]:
+def _nothing(_: str, __: str, ___: Sight) -> Iterable[Files | Wait]:
     return ()
 
 
@@ -207,7 +207,7 @@ class NodeService:
 
     `annotation` on a node or its role asks for it: with `true`, or with the value of its `binding`. Where neither has
     the annotation, the service `follows` the one that `brings` what the word stands for. What such a service `hands_on`
-    for a value of its binding is among the files of those that follow it.
+    for a value of its binding is among the files of those that follow it; it gets their customServiceConfig, too.
     `files` yields what Ansible gets, `waits` what has to be there before the first run; both get the resource. `joins`
     yields why the cloud does not use a service yet that is up; it gets what the API calls the service, too. `words`
     and `looks` are the providers and kinds that they look at. `override` is the file with customServiceConfig.
@@ -231,7 +231,7 @@ class NodeService:
     waits: Callable[[Any, Sight], Iterable[Wait]] = _no_waits
     joins: Callable[[Any, str, Sight], Iterable[Wait]] = _joined
     brings: str = ""
-    hands_on: Callable[[str, Sight], Iterable[Files | Wait]] = _nothing
+    hands_on: Callable[[str, str, Sight], Iterable[Files | Wait]] = _nothing
     follows: str = ""
     words: tuple[str, ...] = ()
     looks: tuple[type[Resource], ...] = ()

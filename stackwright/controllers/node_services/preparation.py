@@ -203,7 +203,8 @@ def wish_of_followed(
 def _find_files(
     service: NodeService, resource: NodeServiceResource, sight: Sight, followed: tuple[NodeService, str] | None
 ) -> tuple[Files, ...] | Wait:
-    handed = followed[0].hands_on(followed[1], sight) if followed is not None else ()
+    snippet = resource.spec.customServiceConfig
+    handed = followed[0].hands_on(followed[1], snippet, sight) if followed is not None else ()
     found: list[Files] = []
     for each in (*service.files(resource, sight), *handed):
         if isinstance(each, Wait):
