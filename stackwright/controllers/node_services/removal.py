@@ -79,7 +79,8 @@ async def observe_removal(service: NodeService, resource: NodeServiceResource, w
     needed_by = find_needing(service, resource, around, world.around)
     address = find_address(service.sign.type, around)
     runs = await find_runs(resource, world)
-    begun = resource.status.deployment is not None or any(is_owned(run, resource) for run in runs)
+    # What is wanted is in the status before anything ran: the machine may have been reached by nobody, or be another's.
+    begun = resource.has_begun or any(is_owned(run, resource) for run in runs)
     seen = Leaving(clock.now(), prepared, begun, needed_by=needed_by, runs=runs, backoff=world.backoff)
     seen = replace(seen, ask_again=world.ask_again)
     if not begun or isinstance(address, str):

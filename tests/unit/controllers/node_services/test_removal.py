@@ -27,6 +27,7 @@ from stackwright.controllers.node_services.signs import Address
 from stackwright.controllers.node_services.steps import Begin, Tell
 from stackwright.kube.plan import Plan, Wait
 from stackwright.kube.resource import Condition, OwnerReference
+from tests.unit.controllers.node_services.deploying import after, begin, seen
 from tests.unit.controllers.node_services.place import (
     AGENT,
     AROUND,
@@ -52,6 +53,7 @@ GOING = msgspec.structs.replace(
 )
 WAY = inventory("one", ansible_host="192.0.2.1", ansible_port=2222, rack=2)
 BUSY = "Node 192.0.2.1:22 is in the run x"
+DEPLOYED = {"name": COMPUTE.name, "run": "compute-nova-1"}
 ROW = {"id": "u1", "binary": "nova-compute", "host": "one", "state": "up", "status": "enabled"}
 
 
@@ -72,6 +74,19 @@ def calls(plan: Plan) -> list[tuple[str, str]]:
 
 def test_one_that_never_ran_goes_at_once() -> None:
     assert decide_removal(COMPUTE, RESOURCE, leaving(begun=False, answer="no answer")) == Plan()
+
+
+async def test_one_that_waits_for_its_first_run_has_not_begun() -> None:
+    """Its node may have the address of another machine, which nobody may touch."""
+    there = (node(cell="nova-cell1"), WAY)
+    planned = after(RESOURCE, seen(RESOURCE, *there))
+    assert planned.status.deployment is not None
+    assert planned.status.deployment.inputHash
+    silent = Api(os_services="no answer", servers="no answer", os_migrations="no answer")
+    assert decide_removal(COMPUTE, planned, await observe_removal(COMPUTE, planned, asking(silent, WAY))) == Plan()
+    run = owned(begin(COMPUTE, planned, *there))
+    begun = after(planned, seen(planned, *there, runs=(run,)))
+    assert decide_removal(COMPUTE, begun, await observe_removal(COMPUTE, begun, asking(silent, WAY))).waits
 
 
 @pytest.mark.parametrize(
@@ -301,9 +316,7 @@ ROWS = {"services": [{**ROW, "status": "disabled"}]}
 async def test_nothing_is_stopped_before_all_questions_are_answered(
     services: Any, servers: Any, migrations: Any, words: str
 ) -> None:
-    applied = made(
-        type(RESOURCE), "one", spec=msgspec.to_builtins(RESOURCE.spec), status={"deployment": {"name": COMPUTE.name}}
-    )
+    applied = made(type(RESOURCE), "one", spec=msgspec.to_builtins(RESOURCE.spec), status={"deployment": DEPLOYED})
     api = Api(os_services=services, servers=servers, os_migrations=migrations)
     plan = decide_removal(COMPUTE, applied, await observe_removal(COMPUTE, applied, asking(api, WAY)))
     assert [isinstance(step, Begin) for step in plan.steps] == ([] if words else [True])
@@ -344,7 +357,7 @@ async def test_an_empty_list_of_nova_is_not_believed_alone(
     known: str, said: dict[str, Any], reason: str, words: str
 ) -> None:
     """With [api] max_limit = 0 Nova lists no servers, no migrations and no hypervisors, whatever there is."""
-    status = {"deployment": {"name": COMPUTE.name}, "traceID": known}
+    status = {"deployment": DEPLOYED, "traceID": known}
     applied = made(type(RESOURCE), "one", spec=msgspec.to_builtins(RESOURCE.spec), status=status)
     empty: dict[str, Any] = {
         "servers": {"servers": []},
@@ -365,7 +378,7 @@ async def test_servers_that_were_evacuated_from_a_lost_machine_do_not_hold_it(
     annotations: dict[str, str], occupied: bool
 ) -> None:
     """They keep their allocations of it until its compute comes back, and it never does."""
-    status = {"deployment": {"name": COMPUTE.name}, "traceID": "p1"}
+    status = {"deployment": DEPLOYED, "traceID": "p1"}
     applied = made(type(RESOURCE), "one", annotations, spec=msgspec.to_builtins(RESOURCE.spec), status=status)
     api = Api(
         os_services=ROWS,
@@ -379,9 +392,7 @@ async def test_servers_that_were_evacuated_from_a_lost_machine_do_not_hold_it(
 
 
 async def test_a_placement_that_does_not_serve_yet_is_a_no() -> None:
-    applied = made(
-        type(RESOURCE), "one", spec=msgspec.to_builtins(RESOURCE.spec), status={"deployment": {"name": COMPUTE.name}}
-    )
+    applied = made(type(RESOURCE), "one", spec=msgspec.to_builtins(RESOURCE.spec), status={"deployment": DEPLOYED})
     api = Api(os_services=ROWS, servers={"servers": []}, os_migrations={"migrations": []})
     seen = await observe_removal(COMPUTE, applied, asking(api, WAY, placement("")))
     (wait,) = decide_removal(COMPUTE, applied, seen).waits
