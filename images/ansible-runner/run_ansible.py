@@ -310,7 +310,7 @@ def run(wanted: argparse.Namespace, scratch: Path) -> int:
         path = scratch / "role.json"
         path.write_text(json.dumps([{"hosts": "all", "gather_facts": False, "become": True, "roles": [wanted.role]}]))
         playbook = str(path)
-    complete, secrets, ends = False, read_secrets(), tells_ends(wanted.playbook or "")
+    complete, begun, secrets, ends = False, False, read_secrets(), tells_ends(wanted.playbook or "")
     working: dict[str, tuple[str, float]] = {}
     answered: set[str] = set()
     # ansible-runner finds events by marks in what Ansible writes to its terminal. A machine may write such marks too:
@@ -319,9 +319,10 @@ def run(wanted: argparse.Namespace, scratch: Path) -> int:
     os.environ["JOB_ID"] = str(number)
 
     def follow(event: Mapping[str, Any]) -> bool:
-        nonlocal complete
+        nonlocal complete, begun
         if event.get("job_id") != number:
             return False
+        begun = True
         follow_work(event, working, time.monotonic())
         for line in lines(event, secrets=secrets, ends=ends, answered=answered):
             complete = complete or "summary" in line
@@ -339,7 +340,8 @@ def run(wanted: argparse.Namespace, scratch: Path) -> int:
         # Without this it takes SIGTERM for itself, and ends as after a failure: the Job would not replace the pod.
         cancel_callback=lambda: False,
     )
-    if not complete and done.status == "timeout":
+    stopped = done.status == "timeout"
+    if not complete and stopped and begun:
         since = time.monotonic() - HANGING * longest_silence(Path(wanted.directory))
         for line in (*hung(working, since, secrets), {"summary": {}, "message": STOPPED}):
             tell(line)
@@ -348,7 +350,9 @@ def run(wanted: argparse.Namespace, scratch: Path) -> int:
         said = hide(clean(said), secrets)
         # A machine may have said some of it, so that no line of it may look like one of ours.
         print(*(f"| {line}" for line in said.splitlines()), sep="\n", file=sys.stderr, flush=True)
-        tell({"summary": {}, "message": shorten(said)})
+        # Nothing that comes before the first play takes long, unless it waits for somebody, as ssh-add does.
+        words = (STOPPED, last_lines(said)) if stopped else (said,)
+        tell({"summary": {}, "message": shorten(": ".join(word for word in words if word))})
     return int(done.rc or 0) if complete else int(done.rc or 1)
 
 

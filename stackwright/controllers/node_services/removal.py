@@ -26,7 +26,7 @@ from stackwright.blueprint.dataplane.wishes import find_followed
 from stackwright.blueprint.providers import Sight
 from stackwright.blueprint.secret_values import has_value, texts_of
 from stackwright.controllers.dataplane.nodes import failure_of, find_delay, find_holding, find_stuck, is_applied
-from stackwright.controllers.dataplane.preparation import IMAGE, SSH_KEY, Prepared
+from stackwright.controllers.dataplane.preparation import IMAGE, SSH_KEY, Prepared, find_unusable
 from stackwright.controllers.dataplane.run_inputs import describe_run
 from stackwright.controllers.needs import sight
 from stackwright.controllers.node_services.preparation import Surroundings, find_default
@@ -213,9 +213,11 @@ def prepare_removal(
         return Wait("InventoryMissing", _or_give_up(message), INPUT_READY, ends=Ends.BY_USER)
     ((host, said),) = hosts.items()
     key = sight(Secret, spec.sshKeySecretName)
-    if not has_value(key, SSH_KEY):
+    if key is None or not has_value(key, SSH_KEY):
         message = f"Secret {spec.sshKeySecretName} has no value under the key {SSH_KEY}"
         return Wait("SshKeyMissing", _or_give_up(message), INPUT_READY, ends=Ends.BY_USER)
+    if (unusable := find_unusable(key)) is not None:
+        return replace(unusable, message=_or_give_up(unusable.message))
     image = spec.ansibleEEContainerImage or find_default(IMAGE, around.images)
     machine = _describe_machine(resource, host, said)
     hidden = sight(Secret, SECRET_NAME.format(resource.node_name))

@@ -125,6 +125,7 @@ WHO_ENDS = {
     "MetadataConfigMissing": {ITSELF, USER},
     "MigrationKeyMissing": {ITSELF},
     "PodLost": {PERHAPS},
+    "SshKeyUnusable": {USER},
     "NeutronAPIMissing": {AUTHOR},
     "NovaCellMissing": {AUTHOR},
     "NovaCellNotReady": {ITSELF},

@@ -408,6 +408,15 @@ def test_a_machine_that_kept_ansible_waiting_for_too_long_is_the_one_that_failed
     assert found["four"].message == "no space"
 
 
+def test_what_waits_for_somebody_before_ansible_begins_is_told(tmp_path: Path) -> None:
+    """ssh-add asks for a passphrase, say."""
+    question = "Agent pid 12\r\nEnter passphrase for /runner/artifacts/run/ssh_key_data: "
+    log = read_to_the_end(begin(tmp_path, [], question, status="timeout"))
+    progress = run_log.read_lines(run_log.Progress(), log.splitlines())
+    (host,) = run_log.conclude(progress, ("one",), succeeded=False)
+    assert host.message == f"{program.STOPPED}: Enter passphrase for /runner/artifacts/run/ssh_key_data:"
+
+
 @pytest.mark.parametrize(
     ("settings", "states"),
     [

@@ -17,6 +17,7 @@ from stackwright.blueprint.dataplane.inputs import Work
 from stackwright.blueprint.dataplane.schedule import Backoff, Due
 from stackwright.blueprint.dataplane.variables import Variables
 from stackwright.blueprint.secret_values import encode, texts_of
+from stackwright.blueprint.ssh_keys import make_pair
 from stackwright.controllers.dataplane import nodes, roles, runs
 from stackwright.controllers.dataplane.gathering import Gathering
 from stackwright.controllers.dataplane.memory import Memory
@@ -176,7 +177,8 @@ def test_a_run_of_a_service_that_the_role_no_longer_has_goes() -> None:
     assert planned(told(node()), run("former", "x", LATE))["kept"] == []
 
 
-KEY_SECRET = made(Secret, "key", data=encode({"ssh-privatekey": "k"}))
+PRIVATE_KEY = make_pair("word", "us").private
+KEY_SECRET = made(Secret, "key", data=encode({"ssh-privatekey": PRIVATE_KEY}))
 SERVICE = made(OpenStackDataPlaneService, "prepare", spec={"playbook": "p"})
 
 
@@ -302,13 +304,15 @@ def test_a_node_with_services_of_operators_keeps_its_machine_whatever_its_addres
     assert runs.find_keys(free, "one.example:22") == (f"former.example {key}",)
     assert told(free).status.hostKeys == ()
     for known, of, reason in ((other, moved, "MachineChanged"), (key, moved, ""), (other, free, "")):
-        secret = made(Secret, "key", data=encode({"ssh-privatekey": "k", "known_hosts": f"one.example {known}\n"}))
+        secret = made(
+            Secret, "key", data=encode({"ssh-privatekey": PRIVATE_KEY, "known_hosts": f"one.example {known}\n"})
+        )
         found = prepare(of, ROLE, (WORK,), lambda kind, *_, it=secret, **__: it if kind is Secret else None)
         assert (found.reason if isinstance(found, Wait) else "") == reason
 
 
 def test_a_node_with_services_of_operators_keeps_its_host_name() -> None:
-    key = made(Secret, "key", data=encode({"ssh-privatekey": "k"}))
+    key = made(Secret, "key", data=encode({"ssh-privatekey": PRIVATE_KEY}))
 
     def look(kind: type[Any], name: str, **_: Any) -> Any:
         return key if kind is Secret and name == "key" else None

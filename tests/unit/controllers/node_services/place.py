@@ -36,6 +36,7 @@ IMAGES = {
     name: ComponentImage(f"registry.example/{name}:1", ours=True) for name in ("ansible-runner", "compute", "ovn")
 }
 AROUND = Surroundings(SERVICES, IMAGES)
+PRIVATE_KEY = "-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n-----END OPENSSH PRIVATE KEY-----\n"
 # What a metadata service writes that machines can reach.
 WHERE = {"05-nova-metadata.conf": "[DEFAULT]\nnova_metadata_host = 192.0.2.7\n"}
 READY = {"conditions": [{"type": "Ready", "status": "True", "reason": "Ready", "message": "Setup complete"}]}
@@ -113,7 +114,7 @@ EVERYTHING: tuple[Resource, ...] = (
     node(cell="nova-cell1"),
     role(),
     cell(),
-    secret("key", **{"ssh-privatekey": "private"}),
+    secret("key", **{"ssh-privatekey": PRIVATE_KEY}),
     inventory(),
     secret("nova-cell1-compute-config", **{"01-nova.conf": "[DEFAULT]\n"}),
     secret("nova-cell1-migration-ssh-key", **{"ssh-privatekey": "migrating"}),

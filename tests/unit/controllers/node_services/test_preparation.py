@@ -18,6 +18,7 @@ from tests.unit.controllers.node_services.place import (
     AGENT,
     AROUND,
     COMPUTE,
+    PRIVATE_KEY,
     READY,
     WHERE,
     Api,
@@ -102,6 +103,15 @@ from tests.unit.controllers.node_services.place import (
             id="a-value-that-nova-refuses",
         ),
         pytest.param(COMPUTE, compute(), (), ("key",), "SecretMissing", "Secret key", id="no-key"),
+        pytest.param(
+            COMPUTE,
+            compute(),
+            (secret("key", **{"ssh-privatekey": "ssh-ed25519 AAAA"}),),
+            (),
+            "SshKeyUnusable",
+            "Secret key: the key ssh-privatekey cannot be used: it is no private key",
+            id="a-key-that-is-none",
+        ),
         pytest.param(
             COMPUTE, compute(), (), ("dataplanenode-one",), "InventoryNotReady", "host one", id="no-inventory"
         ),
@@ -254,7 +264,9 @@ def test_an_agent_has_the_files_of_the_cell_that_its_compute_is_bound_to() -> No
         pytest.param(compute(), (inventory("one", rack=3),), True, id="a-variable"),
         pytest.param(compute(), (secret("nova-cell1-compute-config", x="y"),), True, id="the-configuration"),
         pytest.param(compute(), (secret("nova-cell1-migration-ssh-key", x="y"),), True, id="another-migration-key"),
-        pytest.param(compute(), (secret("key", **{"ssh-privatekey": "other"}),), False, id="another-key"),
+        pytest.param(
+            compute(), (secret("key", **{"ssh-privatekey": f"# another one\n{PRIVATE_KEY}"}),), False, id="another-key"
+        ),
         pytest.param(compute(), (secret("nova-metadata-compute-config", x="y"),), False, id="somebody-elses-files"),
         pytest.param(compute(), (inventory("one", ansible_user="me"),), False, id="how-it-is-reached"),
     ],

@@ -33,6 +33,7 @@ from tests.unit.controllers.node_services.place import (
     AROUND,
     COMPUTE,
     LOST,
+    PRIVATE_KEY,
     Api,
     agent,
     asking,
@@ -217,6 +218,13 @@ def test_what_the_node_leaves_is_enough_to_stop_it() -> None:
         without = prepare_removal(COMPUTE, RESOURCE, seeing(without=(missing,)), AROUND)
         assert isinstance(without, Wait)
         assert MACHINE_LOST in without.message
+
+
+def test_it_is_not_stopped_with_a_key_that_nobody_can_use() -> None:
+    locked = PRIVATE_KEY.replace("OPENSSH PRIVATE", "ENCRYPTED PRIVATE")
+    found = prepare_removal(COMPUTE, RESOURCE, seeing(WAY, secret("key", **{"ssh-privatekey": locked})), AROUND)
+    assert isinstance(found, Wait)
+    assert ("it has a passphrase" in found.message, MACHINE_LOST in found.message) == (True, True)
 
 
 @pytest.mark.parametrize(
