@@ -118,7 +118,9 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace | None:
 
 def read_secrets(folder: Path = SECRETS, key: Path = KEY) -> tuple[str, ...]:
     """Return what must not be shown, the longest first: one secret may be a part of another."""
-    found = [key, *(file for mount in folder.glob("*") for file in mount.glob("[!.]*"))]
+    # Those with two dots are Kubernetes' own. A key of a Secret may begin with one.
+    mounted = (file for mount in folder.glob("*") for file in mount.glob("*") if not file.name.startswith(".."))
+    found = [key, *mounted]
     texts: list[str] = []
     for file in (file for file in found if file.is_file()):
         text = file.read_text(errors="replace")
@@ -131,17 +133,37 @@ def read_secrets(folder: Path = SECRETS, key: Path = KEY) -> tuple[str, ...]:
             if (name := line.partition("=")[0].strip()).isidentifier() and name.endswith(public):
                 continue
             words |= {line.partition(sign)[2].strip().strip("'\"") for sign in "=:"}
-        words |= set(IN_URL.findall(text))
+        words |= {*IN_URL.findall(text), *values_of(text)}
     long = [word for word in words if len(word) >= SHORTEST_SECRET]
     return tuple(sorted({form for word in long for form in forms(word)}, key=len, reverse=True))
 
 
+def values_of(text: str) -> Iterator[str]:
+    """Yield the values in a text that is a JSON object as a whole, such as a login to registries."""
+    try:
+        left = [json.loads(text)] if text.lstrip().startswith("{") else []
+    except (ValueError, RecursionError):
+        return
+    while left:
+        match left.pop():
+            case dict() as entries:
+                left += entries.values()
+            case list() as entries:
+                left += entries
+            case str() as word:
+                yield word
+
+
 def forms(secret: str) -> Iterator[str]:
-    """Yield how a secret may be written: as it is, in a URL, and by base64 as in a manifest, also with a line's end."""
+    """Yield how a secret may be written: as it is, with escapes, in a URL, and by base64 as in a manifest.
+
+    Escapes are those of JSON or of Python. The operators have the same forms.
+    """
     yield secret
-    yield quote(secret, safe="")
+    yield from (json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1], repr(secret)[1:-1])
+    yield quote(secret, safe="", errors="replace")
     for text in (secret, f"{secret}\n"):
-        yield base64.b64encode(text.encode()).decode()
+        yield base64.b64encode(text.encode(errors="replace")).decode()
 
 
 def hide(text: str, secrets: Sequence[str]) -> str:

@@ -153,6 +153,54 @@ def test_operators_and_the_program_call_the_same_options_public() -> None:
     assert program.PUBLIC == run_log.PUBLIC
 
 
+ESCAPED = "se\"cret\\w\u00f6rd's\tend"
+LOGIN = json.dumps({"auths": {"registry.example": {"username": "puller", "password": ESCAPED, "more": ["list-word"]}}})
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        pytest.param(json.dumps({"p": ESCAPED}), id="json"),
+        pytest.param(json.dumps({"p": ESCAPED}, ensure_ascii=False), id="json-with-its-letters"),
+        pytest.param(repr({"p": ESCAPED}), id="python"),
+        pytest.param(ESCAPED, id="as-it-is"),
+    ],
+)
+def test_a_secret_with_escapes_is_cut_out_by_both(tmp_path: Path, written: str) -> None:
+    key = tmp_path / "key"
+    key.write_text(ESCAPED)
+    (line,) = program.lines(
+        event("runner_on_failed", res={"msg": written}), secrets=program.read_secrets(tmp_path / "nothing", key)
+    )
+    # An image of somebody else's may hide nothing.
+    open_line = json.dumps({"host": "compute-0", "status": "failed", "task": "t", "message": written})
+    progress = run_log.read_lines(run_log.Progress(), [open_line], run_log.secret_words([ESCAPED]))
+    for said in (line["message"], progress.hosts["compute-0"].message):
+        assert "(hidden)" in said
+        assert "cret" not in said
+
+
+def test_a_login_to_a_registry_is_cut_out_by_both(tmp_path: Path) -> None:
+    mounted = tmp_path / "hidden" / "one"
+    mounted.mkdir(parents=True)
+    (mounted / ".dockerconfigjson").write_text(LOGIN)
+    (mounted / "..data").write_text("Kubernetes' own")
+    secrets = set(program.read_secrets(tmp_path / "hidden", tmp_path / "nothing"))
+    assert {ESCAPED, "list-word"} <= secrets & run_log.secret_words([LOGIN])
+    assert secrets == run_log.secret_words([LOGIN])
+
+
+@pytest.mark.parametrize("text", ["{", "{" * 100_000, '{"a": 1}', "[1, 2]"])
+def test_what_is_no_json_with_words_has_none(text: str) -> None:
+    assert list(program.values_of(text)) == []
+    assert run_log.secret_words([text, "s3cr3t-word"]) >= {"s3cr3t-word"}
+
+
+def test_half_a_character_in_json_breaks_nothing() -> None:
+    assert "s3cr3t-word" in run_log.secret_words(['{"a": "s3cr3t-word", "b": "half of it \\ud800"}'])
+    assert list(program.forms("half of it \ud800"))
+
+
 @pytest.mark.parametrize(
     "written",
     [
