@@ -53,6 +53,35 @@ def fold(
     return tuple(_wanted(known.get(name, ServiceRecord(name=name)), inputs) for name, inputs in wanted.items())
 
 
+def find_lost(running: RunningService | None, runs: Iterable[OpenStackAnsibleEE]) -> RunningService | None:
+    """Return what a status says is running, if its run is gone: somebody deleted it before it was recorded."""
+    gone = running is not None and all(run.metadata.name != running.run for run in runs)
+    return running if gone else None
+
+
+def with_lost(records: Iterable[ServiceRecord], lost: RunningService | None) -> tuple[ServiceRecord, ...]:
+    """Return the records of a node after a run was lost that may have changed the machine: nobody knows how far it was.
+
+    It is no failure, so what is wanted is applied at once.
+    """
+    known = tuple(records)
+    if lost is None or any(record.run == lost.run for record in known):
+        return known
+    before = next((record for record in known if record.name == lost.name), ServiceRecord(name=lost.name))
+    after = msgspec.structs.replace(
+        before,
+        appliedHash="",
+        state="Interrupted",
+        task=lost.task,
+        message=f"OpenStackAnsibleEE {lost.run} was deleted before it had ended",
+        run=lost.run,
+        # Another run with its number would have its name.
+        sequence=before.sequence + 1,
+        exports=dict.fromkeys(before.exports, ROLLING),
+    )
+    return (*(after if record is before else record for record in known), *(() if before in known else (after,)))
+
+
 def is_for_node(run: OpenStackAnsibleEE, node: OpenStackDataPlaneNode) -> bool:
     """Return whether a run counts for a node: a role made it, or a user, and not for an earlier node of that name."""
     made_for_role = _is_of_role(run) or (not run.metadata.ownerReferences and is_numbered(run))

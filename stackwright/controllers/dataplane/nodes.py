@@ -28,7 +28,14 @@ from stackwright.blueprint.dataplane.inheritance import inherit
 from stackwright.blueprint.dataplane.inputs import REACH
 from stackwright.blueprint.dataplane.inventory import INVENTORY_KEY, NAME, SECRET_NAME, describe_host, write_inventory
 from stackwright.blueprint.dataplane.names import Around, describe_dns_data, find_taken, shorten
-from stackwright.blueprint.dataplane.records import find_given_name, find_running, fold, is_for_node
+from stackwright.blueprint.dataplane.records import (
+    find_given_name,
+    find_lost,
+    find_running,
+    fold,
+    is_for_node,
+    with_lost,
+)
 from stackwright.blueprint.dataplane.twins import find_given, find_twins, words_of
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.secret_values import encode
@@ -169,10 +176,11 @@ def tell(node: OpenStackDataPlaneNode, seen: Seen) -> OpenStackDataPlaneNodeStat
     counted = [run for run in seen.runs if is_for_node(run, node)]
     waiting = isinstance(seen.prepared, Wait)
     running = find_running(node.metadata.name, (run for run in counted if run.spec.service in wanted))
+    before = with_lost(node.status.services, find_lost(node.status.running, seen.runs))
     used = {} if isinstance(seen.prepared, Wait) else {due.service: due.used for due in seen.prepared.services}
     records = tuple(
         use.with_use(record, used.get(record.name), running=running is not None and running.name == record.name)
-        for record in fold(node.status.services, wanted, node.metadata.name, counted)
+        for record in fold(before, wanted, node.metadata.name, counted)
     )
     following = next((record for record in records if not is_applied(record)), None)
     deployed = following is None and running is None and not waiting

@@ -20,7 +20,14 @@ from stackwright.api.node_service import (
 )
 from stackwright.blueprint import use
 from stackwright.blueprint.dataplane.node_service import NodeService
-from stackwright.blueprint.dataplane.records import find_running, fold, is_for_resource, with_begun
+from stackwright.blueprint.dataplane.records import (
+    find_lost,
+    find_running,
+    fold,
+    is_for_resource,
+    with_begun,
+    with_lost,
+)
 from stackwright.blueprint.providers import Sight
 from stackwright.controllers.dataplane.nodes import failure_of, find_delay, find_holding, find_stuck, is_applied
 from stackwright.controllers.needs import sight
@@ -94,10 +101,11 @@ async def observe(service: NodeService, resource: NodeServiceResource, world: Wo
 
 def record_of(service: NodeService, resource: NodeServiceResource, seen: Seen) -> ServiceRecord:
     """Return what is known of the service on its node, with the inputs that are wanted now. Pure."""
-    before = resource.status.deployment
+    known = (resource.status.deployment,) if resource.status.deployment is not None else ()
+    before = with_lost(known, find_lost(resource.status.running, seen.runs))
     inputs = "" if isinstance(seen.whole, Wait) else seen.whole.due.inputs
     own = (run for run in seen.runs if is_for_resource(run, resource))
-    (record,) = fold((before,) if before is not None else (), {service.name: inputs}, resource.node_name, own)
+    (record,) = fold(before, {service.name: inputs}, resource.node_name, own)
     return record
 
 

@@ -14,7 +14,7 @@ from stackwright.api.ansibleee import OpenStackAnsibleEE
 from stackwright.api.dataplane import OpenStackDataPlaneNode, OpenStackDataPlaneRole, ServiceRecord
 from stackwright.api.node_service import NodeServiceResource
 from stackwright.blueprint.dataplane.node_service import NodeService
-from stackwright.blueprint.dataplane.records import has_failed, is_for_resource, is_recorded
+from stackwright.blueprint.dataplane.records import find_lost, has_failed, is_for_resource, is_recorded
 from stackwright.blueprint.dataplane.schedule import Backoff, Candidate, Due, NewRun, limit_of, plan_runs
 from stackwright.blueprint.providers import Sight
 from stackwright.controllers.dataplane.gathering import Gathering
@@ -160,9 +160,11 @@ class Fleet:
             if each.metadata.name in mine and not each.deleting
         }
         around = sight(look)
-        due = ((name, self._find_due(each, around)) for name, each in resources.items())
-        wholes = {name: whole for name, whole in due if whole is not None}
         runs = await self._find_runs(role.metadata.namespace, look.all(OpenStackAnsibleEE), context)
+        # A run that was deleted leaves nobody knows what, which the resource has to record first.
+        settled_ones = {name: each for name, each in resources.items() if find_lost(each.status.running, runs) is None}
+        due = ((name, self._find_due(each, around)) for name, each in settled_ones.items())
+        wholes = {name: whole for name, whole in due if whole is not None}
         bounded = role.spec.maxUnavailable is not None
         settled = self._find_settled(resources, around) if bounded and _is_doubtful(resources.values(), wholes) else {}
         return Seen(role, clock.now(), resources, wholes, runs, settled)

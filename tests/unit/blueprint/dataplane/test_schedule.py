@@ -18,8 +18,8 @@ from stackwright.api.ansibleee import (
     RunNode,
 )
 from stackwright.api.base import ObjectMeta
-from stackwright.api.dataplane import OpenStackDataPlaneNode, OpenStackDataPlaneNodeSpec, ServiceRecord
-from stackwright.blueprint.dataplane.records import HIGHEST_OF_USER, fold, is_for_node
+from stackwright.api.dataplane import OpenStackDataPlaneNode, OpenStackDataPlaneNodeSpec, RunningService, ServiceRecord
+from stackwright.blueprint.dataplane.records import HIGHEST_OF_USER, find_lost, fold, is_for_node, with_lost
 from stackwright.blueprint.dataplane.schedule import (
     LARGEST_RUN,
     Backoff,
@@ -324,6 +324,26 @@ def test_a_run_that_did_not_get_to_its_end_leaves_nothing_that_can_be_relied_on(
     # The user changed it back: the first inputs were applied once, and have to be applied again.
     records = fold(before, {"reach": "reach-1", "prepare": "prepare-1"}, "a", [run])
     assert [(record.name, record.appliedHash) for record in records] == [("reach", "reach-1"), ("prepare", "")]
+
+
+def test_a_run_that_is_deleted_in_its_middle_leaves_nothing_that_can_be_relied_on() -> None:
+    going = OpenStackAnsibleEE(metadata=ObjectMeta(name="r"), spec=OpenStackAnsibleEESpec(playbook="p"))
+    running = RunningService(name="prepare", run="r", task="Write it")
+    assert find_lost(running, [going]) is None
+    assert find_lost(None, []) is None
+    before = (applied("reach"), msgspec.structs.replace(applied("prepare"), exports={"config": "digest"}))
+    lost = with_lost(before, find_lost(running, []))
+    # The user changed it back, and it is applied once more, and at once.
+    reach, prepare = fold(lost, {"reach": "reach-1", "prepare": "prepare-1"}, "a", ())
+    assert reach.appliedHash == "reach-1"
+    assert (prepare.appliedHash, prepare.state, prepare.failures) == ("", "Interrupted", 0)
+    assert prepare.exports == {"config": "rolling"}
+    (new,) = plan_runs((Candidate("a", dues(), (reach, prepare)),), (), START).runs
+    assert (new.service, new.sequence) == ("prepare", 3)
+    # What was recorded before it was deleted is known, and what was lost is recorded once.
+    assert with_lost(lost, running) == lost
+    (first,) = with_lost((), running)
+    assert (first.name, first.run, first.appliedHash) == ("prepare", "r", "")
 
 
 def not_begun(new: NewRun, now: datetime) -> OpenStackAnsibleEE:

@@ -84,7 +84,7 @@ def prepared(of: OpenStackDataPlaneNode) -> Prepared:
 
 def planned(of: OpenStackDataPlaneNode, *runs: OpenStackAnsibleEE) -> dict[str, list[str]]:
     """Return the runs that are kept, and those that begin."""
-    candidate = roles._candidate(of, prepared(of))
+    candidate = roles._candidate(of, prepared(of), runs)
     seen = roles.Seen((WORK,), {"one": of}, {"one": prepared(of)}, runs, candidates=(candidate,), now=NOW)
     found = [item for item in roles.children(ROLE, seen, Backoff()) if isinstance(item, Child)]
     names: dict[bool, list[str]] = {True: [], False: []}
@@ -110,7 +110,23 @@ def test_a_node_records_its_run_and_the_role_keeps_it() -> None:
     more = Prepared(inherit(one, ROLE), Variables(), (Due("prepare", "h", "c"), Due("harden", "h", "c")))
     later = msgspec.structs.replace(one, status=nodes.tell(one, nodes.Seen(more)))
     assert (later.status.deployed, later.status.firstDeployedAt) == (False, before.status.finishedAt)
-    assert roles._candidate(later, more).serves
+    assert roles._candidate(later, more, ()).serves
+
+
+def test_a_run_that_was_deleted_in_its_middle_is_recorded_before_another_begins() -> None:
+    done = told(node(), run("prepare", "h", LATE))
+    going = msgspec.structs.replace(run("prepare", "other", LATE), status=type(run("x", "h", LATE).status)())
+    spec = msgspec.structs.replace(going.spec, sequence=2)
+    metadata = msgspec.structs.replace(going.metadata, name="prepare-2")
+    going = msgspec.structs.replace(going, spec=spec, metadata=metadata)
+    at_work = told(done, going)
+    assert at_work.status.running is not None
+    assert planned(at_work)["begun"] == []
+    stopped = told(at_work)
+    (record,) = stopped.status.services
+    assert (record.appliedHash, record.state, stopped.status.deployed) == ("", "Interrupted", False)
+    (begun,) = planned(stopped)["begun"]
+    assert begun != "prepare-2"
 
 
 def test_a_node_says_which_run_of_somebody_else_has_it() -> None:
@@ -147,7 +163,7 @@ def test_nodes_share_a_run_only_as_long_as_its_inventory_fits_into_a_secret() ->
     whole = {
         name: Prepared(inherit(each, ROLE), variables, (Due("prepare", "h", "c"),)) for name, each in every.items()
     }
-    candidates = tuple(roles._candidate(each, whole[name]) for name, each in every.items())
+    candidates = tuple(roles._candidate(each, whole[name], ()) for name, each in every.items())
     seen = roles.Seen((WORK,), every, whole, candidates=candidates, now=NOW)
     found = [item for item in roles.children(ROLE, seen, Backoff()) if isinstance(item, Child)]
     secrets = [msgspec.convert(item.body, Secret) for item in found if item.of is Secret]

@@ -114,6 +114,24 @@ def test_it_is_marked_with_the_exports_that_were_applied_until_others_are() -> N
     assert use.noted(after(failed, seen(failed, first))) == {name: use.ROLLING}
 
 
+def test_a_run_that_somebody_deletes_in_its_middle_may_have_changed_the_machine() -> None:
+    applied = after(compute(), seen(compute(), runs=(ended(begin(COMPUTE, compute())),)))
+    changed = msgspec.structs.replace(applied, spec=compute(customServiceConfig="[DEFAULT]\n").spec)
+    run = ended(begin(COMPUTE, changed))
+    going = msgspec.structs.replace(run, status=type(run.status)())
+    at_work = after(changed, seen(changed, runs=(going,)))
+    assert at_work.status.running is not None
+    back = msgspec.structs.replace(at_work, spec=applied.spec)
+    stopped = after(back, seen(back))
+    record = stopped.status.deployment
+    assert record is not None
+    assert (record.appliedHash, record.run, stopped.status.running) == ("", run.metadata.name, None)
+    # Of the first run, too: the service may be there.
+    first = msgspec.structs.replace(ended(begin(COMPUTE, compute())), status=type(run.status)())
+    new = after(compute(), seen(compute(), runs=(first,)))
+    assert after(new, seen(new)).has_begun
+
+
 def test_it_says_which_run_it_waits_for() -> None:
     theirs = msgspec.convert(
         {"metadata": {"name": "theirs"}, "spec": {"playbook": "p", "nodes": [{"name": "one"}]}}, OpenStackAnsibleEE
