@@ -34,6 +34,11 @@ class Backoff:
     first: float = 15.0
     longest: float = 600.0
 
+    @property
+    def steps(self) -> int:
+        """After how many failures in a row the pause is the longest."""
+        return next((number for number in range(1, 17) if self.first * 2.0 ** (number - 1) >= self.longest), 17)
+
     def after(self, failures: int) -> timedelta:
         """Return the pause after so many failures in a row."""
         return timedelta(seconds=min(self.first * 2.0 ** min(failures - 1, 16), self.longest))

@@ -5,7 +5,7 @@ Then Ansible stops the service on the machine, and its API forgets it. What is l
 is enough for that: the role may be gone already.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -13,9 +13,10 @@ from typing import Any
 
 from stackwright.api.annotations import MACHINE_LOST
 from stackwright.api.ansibleee import OpenStackAnsibleEE
-from stackwright.api.dataplane import OpenStackDataPlaneNode, ServiceRecord
+from stackwright.api.dataplane import OpenStackDataPlaneNode, OpenStackDataPlaneRole, ServiceRecord
+from stackwright.api.node_sections import EnvVar, VolumeMounts
 from stackwright.api.node_service import DEPLOYMENT_READY, INPUT_READY, SERVICE_READY, NodeServiceResource
-from stackwright.blueprint.dataplane.inheritance import Machine
+from stackwright.blueprint.dataplane.inheritance import Machine, inherit
 from stackwright.blueprint.dataplane.inputs import Work, common_key, digest_secret, input_hash
 from stackwright.blueprint.dataplane.inventory import INVENTORY_KEY, NAME, SECRET_NAME, read_hosts, without_way
 from stackwright.blueprint.dataplane.node_service import Call, NodeService, Trace, name_entry
@@ -28,10 +29,11 @@ from stackwright.blueprint.secret_values import has_value, texts_of
 from stackwright.controllers.dataplane.nodes import failure_of, find_delay, find_holding, find_stuck, is_applied
 from stackwright.controllers.dataplane.preparation import IMAGE, SSH_KEY, Prepared, find_unusable
 from stackwright.controllers.dataplane.run_inputs import describe_run
+from stackwright.controllers.dataplane.run_job import CONFIGURATION
 from stackwright.controllers.needs import sight
 from stackwright.controllers.node_services.preparation import Surroundings, find_default
 from stackwright.controllers.node_services.signs import Address, find_address, is_served_here
-from stackwright.controllers.node_services.steps import Begin, Tell, World, find_runs, is_owned
+from stackwright.controllers.node_services.steps import Begin, Drop, Tell, World, find_runs, is_owned
 from stackwright.kube import clock, finalizers
 from stackwright.kube.builtin import ConfigMap, Secret
 from stackwright.kube.plan import Ends, Plan, Wait
@@ -75,10 +77,10 @@ class Leaving:
 async def observe_removal(service: NodeService, resource: NodeServiceResource, world: World) -> Leaving:
     """Ask the API of a service whether somebody uses it on this machine."""
     around = sight(world.interests.begin(resource, world.context))
-    prepared = prepare_removal(service, resource, around, world.around)
+    runs = await find_runs(resource, world)
+    prepared = prepare_removal(service, resource, around, world.around, runs)
     needed_by = find_needing(service, resource, around, world.around)
     address = find_address(service.sign.type, around)
-    runs = await find_runs(resource, world)
     # What is wanted is in the status before anything ran: the machine may have been reached by nobody, or be another's.
     begun = resource.has_begun or any(is_owned(run, resource) for run in runs)
     seen = Leaving(clock.now(), prepared, begun, needed_by=needed_by, runs=runs, backoff=world.backoff)
@@ -201,7 +203,11 @@ def name_removal(service: NodeService) -> str:
 
 
 def prepare_removal(
-    service: NodeService, resource: NodeServiceResource, sight: Sight, around: Surroundings
+    service: NodeService,
+    resource: NodeServiceResource,
+    sight: Sight,
+    around: Surroundings,
+    runs: Iterable[OpenStackAnsibleEE] = (),
 ) -> tuple[Work, Prepared] | Wait:
     """Return what removes a service from its machine, or a wait for what is missing."""
     spec = resource.spec
@@ -220,6 +226,8 @@ def prepare_removal(
         return replace(unusable, message=_or_give_up(unusable.message))
     image = spec.ansibleEEContainerImage or find_default(IMAGE, around.images)
     machine = _describe_machine(resource, host, said)
+    env, extra_mounts = _find_surroundings(resource, sight, runs)
+    machine = replace(machine, env=env, extra_mounts=extra_mounts)
     hidden = sight(Secret, SECRET_NAME.format(resource.node_name))
     secret = read_hosts(texts_of(hidden).get(INVENTORY_KEY, "")).get(host, {}) if hidden is not None else {}
     node = sight(OpenStackDataPlaneNode, resource.node_name)
@@ -240,6 +248,27 @@ def _describe_machine(resource: NodeServiceResource, host: str, said: Mapping[st
         port=int(said.get("ansible_port", 22)),
         network_attachments=resource.spec.networkAttachments,
     )
+
+
+def _find_surroundings(
+    resource: NodeServiceResource, sight: Sight, runs: Iterable[OpenStackAnsibleEE]
+) -> tuple[tuple[EnvVar, ...], tuple[VolumeMounts, ...]]:
+    """Return what the pod has for the machine, such as how SSH gets there: as its node says, else as its last run had.
+
+    The files of the service are not among it: what wrote them may be gone.
+    """
+    node = sight(OpenStackDataPlaneNode, resource.node_name)
+    role = sight(OpenStackDataPlaneRole, node.spec.role) if node is not None else None
+    if node is not None and role is not None:
+        machine = inherit(node, role)
+        return machine.env, machine.extra_mounts
+    own = (run for run in runs if is_for_resource(run, resource))
+    last = max(own, key=lambda run: run.spec.sequence, default=None)
+    if last is None:
+        return (), ()
+    files = f"{CONFIGURATION}/"
+    theirs = (each for each in last.spec.extraMounts if not any(m.mountPath.startswith(files) for m in each.mounts))
+    return last.spec.env, tuple(theirs)
 
 
 def _or_give_up(message: str) -> str:
@@ -353,7 +382,15 @@ def _stop(service: NodeService, resource: NodeServiceResource, seen: Leaving) ->
     if not schedule.runs:
         return Plan(waits=(replace(_tell_stopping(node, record, seen.runs), after=schedule.again),))
     objects = tuple(describe_run(resource.metadata.name, schedule.runs[0], work, {node: prepared}))
-    return Plan(steps=(Begin(resource, objects, reason="Stopping", condition=DEPLOYMENT_READY),))
+    begin = Begin(resource, objects, reason="Stopping", condition=DEPLOYMENT_READY)
+    return Plan(steps=(*_drop_old(own, seen.backoff), begin))
+
+
+def _drop_old(own: Iterable[OpenStackAnsibleEE], backoff: Backoff) -> Iterator[Drop]:
+    """Yield what deletes the runs that ended before those by which it is known how long to wait for the next."""
+    ended = sorted((run for run in own if run.finished), key=lambda run: run.spec.sequence)
+    for run in ended[: -backoff.steps]:
+        yield Drop(run, reason="Stopping", condition=DEPLOYMENT_READY)
 
 
 def _tell_stopping(node: str, record: ServiceRecord, runs: tuple[OpenStackAnsibleEE, ...], own: str = "") -> Wait:

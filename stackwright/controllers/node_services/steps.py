@@ -29,6 +29,13 @@ class Begin(Step):
 
 
 @dataclass(frozen=True)
+class Drop(Step):
+    """Delete a run that has ended, and of which nobody speaks any more."""
+
+    run: OpenStackAnsibleEE
+
+
+@dataclass(frozen=True)
 class Tell(Step):
     """Change something in the API of a service."""
 
@@ -65,7 +72,7 @@ async def drop(run: OpenStackAnsibleEE, client: Client) -> None:
             await client.delete(Secret, secret, namespace)
 
 
-async def act(service: NodeService, step: Begin | Tell, world: World) -> None:
+async def act(service: NodeService, step: Begin | Drop | Tell, world: World) -> None:
     """Carry out one step."""
     client = world.context.client
     match step:
@@ -74,6 +81,8 @@ async def act(service: NodeService, step: Begin | Tell, world: World) -> None:
                 await world.signs.send(address, service.sign, call)
             except AdapterError as error:
                 raise translate(error, step.condition) from error
+        case Drop(run=run):
+            await drop(run, client)
         case Begin(resource=resource, objects=objects):
             for kind, body in objects:
                 made = await client.apply(kind, _owned_body(body, resource))

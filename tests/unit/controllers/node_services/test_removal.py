@@ -1,7 +1,7 @@
 """A service on a node that is being deleted: what keeps it, what stops it, and what is forgotten."""
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import msgspec
@@ -10,8 +10,11 @@ import pytest
 from stackwright.adapters.identity import Credentials
 from stackwright.api.annotations import MACHINE_LOST
 from stackwright.api.ansibleee import OpenStackAnsibleEE
+from stackwright.api.dataplane import OpenStackDataPlaneRole
+from stackwright.api.node_sections import VolumeMounts
 from stackwright.api.node_service import NodeServiceResource
 from stackwright.blueprint.dataplane.node_service import Call
+from stackwright.blueprint.dataplane.schedule import Backoff
 from stackwright.blueprint.providers import Sight
 from stackwright.controllers.node_services.removal import (
     NODE_GOES,
@@ -24,7 +27,7 @@ from stackwright.controllers.node_services.removal import (
     prepare_removal,
 )
 from stackwright.controllers.node_services.signs import Address
-from stackwright.controllers.node_services.steps import Begin, Tell
+from stackwright.controllers.node_services.steps import Begin, Drop, Tell
 from stackwright.kube.plan import Plan, Wait
 from stackwright.kube.resource import Condition, OwnerReference
 from tests.unit.controllers.node_services.deploying import after, begin, seen
@@ -218,6 +221,69 @@ def test_what_the_node_leaves_is_enough_to_stop_it() -> None:
         without = prepare_removal(COMPUTE, RESOURCE, seeing(without=(missing,)), AROUND)
         assert isinstance(without, Wait)
         assert MACHINE_LOST in without.message
+
+
+PROXY = {"name": "ANSIBLE_SSH_COMMON_ARGS", "value": "-o ProxyJump=bastion"}
+VOLUME = {"name": "ssh", "configMap": {"name": "ssh-config"}}
+MOUNTS = {"volumes": [VOLUME], "mounts": [{"name": "ssh", "mountPath": "/etc/ssh/ssh_config.d"}]}
+PROXIED = made(
+    OpenStackDataPlaneRole,
+    "compute",
+    spec={"nodeTemplate": {"ansibleSSHPrivateKeySecret": "key", "extraMounts": [MOUNTS]}, "env": [PROXY]},
+)
+
+
+def surroundings(there: Sight, *runs: OpenStackAnsibleEE) -> tuple[list[str], list[str]]:
+    """Return what the pod that stops a service has: variables of its environment, and places of volumes."""
+    found = prepare_removal(COMPUTE, RESOURCE, there, AROUND, runs)
+    assert not isinstance(found, Wait)
+    machine = found[1].machine
+    return [each.value for each in machine.env], [m.mountPath for each in machine.extra_mounts for m in each.mounts]
+
+
+def test_a_machine_is_reached_for_its_removal_as_it_was_before() -> None:
+    wanted = (["-o ProxyJump=bastion"], ["/etc/ssh/ssh_config.d"])
+    assert surroundings(seeing(WAY, PROXIED)) == wanted
+    # The role may be gone, and the node, and what wrote the files of the service.
+    run = owned(begin(COMPUTE, RESOURCE, PROXIED))
+    files = {"volumes": [VOLUME], "mounts": [{"name": "ssh", "mountPath": "/var/lib/openstack/configs/ovn"}]}
+    mounts = msgspec.convert([MOUNTS, files], tuple[VolumeMounts, ...])
+    run = msgspec.structs.replace(run, spec=msgspec.structs.replace(run.spec, extraMounts=mounts))
+    assert surroundings(seeing(WAY, without=("compute",)), run) == wanted
+    assert surroundings(seeing(WAY, without=("compute", "one")), run) == wanted
+    assert surroundings(seeing(WAY, without=("compute",))) == ([], [])
+
+
+def test_a_dead_machine_leaves_no_more_runs_than_are_needed_to_wait_for_longer_each_time() -> None:
+    down, now = {**ROW, "status": "disabled"}, NOW
+    runs: list[OpenStackAnsibleEE] = []
+    pauses: list[float] = []
+    for _ in range(12):
+        seen = replace(leaving(down, runs=tuple(runs)), now=now)
+        plan = decide_removal(COMPUTE, RESOURCE, seen)
+        (body,) = (
+            body
+            for step in plan.steps
+            if isinstance(step, Begin)
+            for kind, body in step.objects
+            if kind is OpenStackAnsibleEE
+        )
+        dropped = {step.run.metadata.name for step in plan.steps if isinstance(step, Drop)}
+        runs = [run for run in runs if run.metadata.name not in dropped]
+        status = {
+            "finishedAt": now.isoformat(),
+            "hosts": [{"host": "one", "state": "Unreachable"}],
+            "jobStatus": "Failed",
+        }
+        run = msgspec.convert(body, OpenStackAnsibleEE)
+        assert run.metadata.name not in {each.metadata.name for each in runs}
+        runs.append(owned(made(OpenStackAnsibleEE, run.metadata.name, spec=body["spec"], status=status)))
+        (wait,) = decide_removal(COMPUTE, RESOURCE, replace(leaving(down, runs=tuple(runs)), now=now)).waits
+        assert wait.after is not None
+        pauses.append(wait.after)
+        now += timedelta(seconds=wait.after)
+    assert pauses == [15, 30, 60, 120, 240, 480, *[600] * 6]
+    assert len(runs) == Backoff().steps + 1
 
 
 def test_it_is_not_stopped_with_a_key_that_nobody_can_use() -> None:
