@@ -52,6 +52,29 @@ def begun(whose: CustomResource) -> OpenStackAnsibleEE:
     return msgspec.convert({"metadata": metadata, "spec": spec}, OpenStackAnsibleEE)
 
 
+def of_role(**spec: str) -> tuple[CustomResource, ...]:
+    """Return a role with a service beside those that its nodes are asked to have."""
+    return role(services=("part",)), made(OpenStackDataPlaneService, "part", spec=spec)
+
+
+@pytest.mark.parametrize(
+    ("asked", "spec"),
+    [
+        pytest.param(CELL, {"playbook": "stackwright.edpm.libvirt"}, id="libvirt"),
+        pytest.param(CELL, {"role": "stackwright.edpm.edpm_libvirt"}, id="the-role-of-libvirt"),
+        pytest.param(METADATA, {"playbook": "stackwright.edpm.ovn"}, id="ovn"),
+        pytest.param(METADATA, {"role": "stackwright.edpm.edpm_ovn"}, id="the-role-of-ovn"),
+        pytest.param(METADATA, {"role": "stackwright.edpm.edpm_ovs"}, id="the-role-of-open-vswitch"),
+    ],
+)
+def test_a_part_of_a_service_is_not_deployed_beside_it(asked: str, spec: dict[str, str]) -> None:
+    """Each would write the same units with its own image, and restart the network of servers."""
+    new = node(**{"cell": "c1"} if asked == CELL else {"metadata": "true"})
+    (found,) = check(None, new, *of_role(**spec))
+    assert "would deploy the same" in found[1]
+    assert check(None, node(), *of_role(**spec)) == []
+
+
 def renamed(host: str) -> OpenStackDataPlaneNode:
     spec = {"role": "compute", "ansibleHost": "one.example", "hostName": host}
     return made(OpenStackDataPlaneNode, "one", {CELL: "c1"}, spec=spec)
