@@ -34,6 +34,7 @@ from stackwright.kube.controller import Context, Controller, Result
 from stackwright.kube.plan import Wait
 from stackwright.kube.predicates import asked_differently
 from stackwright.kube.resource import Resource, is_controlled
+from stackwright.kube.shapes import pausing
 from stackwright.kube.shapes.composite import Child, Composite
 
 # How many nodes are named that are not ready.
@@ -103,7 +104,7 @@ def _candidate(node: OpenStackDataPlaneNode, prepared: Prepared, runs: Iterable[
         name=node.metadata.name,
         services=prepared.services,
         records=node.status.services,
-        deploy=prepared.machine.deploy and settled,
+        deploy=prepared.machine.deploy and settled and not pausing.is_paused(PAUSED, node),
         was_deployed=bool(node.status.firstDeployedAt),
         counts=partial(is_for_node, node=node),
     )

@@ -9,6 +9,7 @@ from datetime import datetime
 
 import msgspec
 
+from stackwright.api.annotations import PAUSED
 from stackwright.api.ansibleee import OpenStackAnsibleEE
 from stackwright.api.dataplane import OpenStackDataPlaneNode, RunningService, ServiceRecord
 from stackwright.api.node_service import (
@@ -37,6 +38,7 @@ from stackwright.controllers.node_services.steps import World, find_runs
 from stackwright.kube import clock, conditions
 from stackwright.kube.conditions import Finding
 from stackwright.kube.plan import Ends, Plan, Wait
+from stackwright.kube.shapes import pausing
 
 _SOON = (
     "Waits for its run; the role's maxUnavailable says how many nodes are changed at once, and a change that fails "
@@ -136,6 +138,10 @@ def find_waits(
     """Yield what keeps a service from being applied. Pure."""
     if not whole.prepared.machine.deploy:
         yield Wait("DeployIsOff", "deploy is false; with true, Ansible would run", DEPLOYMENT_READY)
+        return
+    if pausing.is_paused(PAUSED, whole.node):
+        message = f"Node {whole.node.metadata.name} is paused; remove its annotation {PAUSED} to go on"
+        yield Wait("NodePaused", message, NODE_READY)
         return
     if not record.appliedHash and not record.failures:
         yield from service.waits(resource, around)

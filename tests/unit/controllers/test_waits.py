@@ -124,6 +124,7 @@ WHO_ENDS = {
     "HostNotMapped": {ITSELF},
     "MetadataConfigMissing": {ITSELF, USER},
     "MigrationKeyMissing": {ITSELF},
+    "NodePaused": {ITSELF},
     "PodLost": {PERHAPS},
     "SshKeyUnusable": {USER},
     "NeutronAPIMissing": {AUTHOR},

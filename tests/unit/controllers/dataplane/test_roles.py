@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import msgspec
 import pytest
 
-from stackwright.api.annotations import DEPLOYED_BY
+from stackwright.api.annotations import DEPLOYED_BY, PAUSED
 from stackwright.api.ansibleee import OpenStackAnsibleEE
 from stackwright.api.dataplane import OpenStackDataPlaneNode, OpenStackDataPlaneRole
 from stackwright.api.dataplane_service import OpenStackDataPlaneService
@@ -127,6 +127,13 @@ def test_a_run_that_was_deleted_in_its_middle_is_recorded_before_another_begins(
     assert (record.appliedHash, record.state, stopped.status.deployed) == ("", "Interrupted", False)
     (begun,) = planned(stopped)["begun"]
     assert begun != "prepare-2"
+
+
+@pytest.mark.parametrize(("said", "begun"), [("true", 0), ("false", 1)])
+def test_nothing_begins_on_a_node_that_is_paused(said: str, begun: int) -> None:
+    of = node()
+    of = msgspec.structs.replace(of, metadata=msgspec.structs.replace(of.metadata, annotations={PAUSED: said}))
+    assert len(planned(of)["begun"]) == begun
 
 
 def test_a_node_says_which_run_of_somebody_else_has_it() -> None:

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 import msgspec
 import pytest
 
+from stackwright.api.annotations import PAUSED
 from stackwright.api.ansibleee import OpenStackAnsibleEE
 from stackwright.api.dataplane import OpenStackDataPlaneNode, ServiceRecord
 from stackwright.api.node_service import SERVICE_READY, NodeServiceResource
@@ -20,6 +21,7 @@ from tests.unit.controllers.node_services.deploying import after, begin, ended, 
 from tests.unit.controllers.node_services.place import (
     COMPUTE,
     LOST,
+    READY,
     Api,
     asking,
     cell,
@@ -130,6 +132,19 @@ def test_a_run_that_somebody_deletes_in_its_middle_may_have_changed_the_machine(
     first = msgspec.structs.replace(ended(begin(COMPUTE, compute())), status=type(run.status)())
     new = after(compute(), seen(compute(), runs=(first,)))
     assert after(new, seen(new)).has_begun
+
+
+def test_it_is_not_deployed_on_a_node_that_is_paused() -> None:
+    paused = made(
+        OpenStackDataPlaneNode,
+        "one",
+        {COMPUTE.annotation: "nova-cell1", PAUSED: "true"},
+        spec={"role": "compute", "ansibleHost": "one.example"},
+        status=READY,
+    )
+    place = whole(COMPUTE, compute(), paused)
+    (wait,) = find_waits(COMPUTE, compute(), ServiceRecord(name=COMPUTE.name), place, seeing(paused))
+    assert (wait.reason, PAUSED in wait.message) == ("NodePaused", True)
 
 
 def test_it_says_which_run_it_waits_for() -> None:
