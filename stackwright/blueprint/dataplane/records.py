@@ -5,7 +5,7 @@ the node's role, and a node or a resource that was deleted and created again sta
 is on the machine now.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import TypeVar
 
 import msgspec
@@ -53,10 +53,17 @@ def fold(
     return tuple(_wanted(known.get(name, ServiceRecord(name=name)), inputs) for name, inputs in wanted.items())
 
 
-def find_lost(running: RunningService | None, runs: Iterable[OpenStackAnsibleEE]) -> RunningService | None:
-    """Return what a status says is running, if its run is gone: somebody deleted it before it was recorded."""
-    gone = running is not None and all(run.metadata.name != running.run for run in runs)
-    return running if gone else None
+def find_lost(running: RunningService | None, names: Container[str]) -> RunningService | None:
+    """Return what a status says is running, if its run is gone: somebody deleted it before it was recorded.
+
+    `names` are the names of the runs that are there. A role asks for each of its nodes, so they are collected once.
+    """
+    return running if running is not None and running.run not in names else None
+
+
+def names_of(runs: Iterable[OpenStackAnsibleEE]) -> frozenset[str]:
+    """Return the names of runs."""
+    return frozenset(run.metadata.name for run in runs)
 
 
 def with_lost(records: Iterable[ServiceRecord], lost: RunningService | None) -> tuple[ServiceRecord, ...]:
@@ -75,8 +82,8 @@ def with_lost(records: Iterable[ServiceRecord], lost: RunningService | None) -> 
         task=lost.task,
         message=f"OpenStackAnsibleEE {lost.run} was deleted before it had ended",
         run=lost.run,
-        # Another run with its number would have its name.
-        sequence=before.sequence + 1,
+        # The next run gets a number above all of the node's, so that it does not get the name of the one that is lost.
+        sequence=max((record.sequence for record in known), default=0) + 1,
         exports=dict.fromkeys(before.exports, ROLLING),
     )
     return (*(after if record is before else record for record in known), *(() if before in known else (after,)))

@@ -34,6 +34,7 @@ from stackwright.blueprint.dataplane.records import (
     find_running,
     fold,
     is_for_node,
+    names_of,
     with_lost,
 )
 from stackwright.blueprint.dataplane.twins import find_given, find_twins, words_of
@@ -176,7 +177,7 @@ def tell(node: OpenStackDataPlaneNode, seen: Seen) -> OpenStackDataPlaneNodeStat
     counted = [run for run in seen.runs if is_for_node(run, node)]
     waiting = isinstance(seen.prepared, Wait)
     running = find_running(node.metadata.name, (run for run in counted if run.spec.service in wanted))
-    before = with_lost(node.status.services, find_lost(node.status.running, seen.runs))
+    before = with_lost(node.status.services, find_lost(node.status.running, names_of(seen.runs)))
     used = {} if isinstance(seen.prepared, Wait) else {due.service: due.used for due in seen.prepared.services}
     records = tuple(
         use.with_use(record, used.get(record.name), running=running is not None and running.name == record.name)

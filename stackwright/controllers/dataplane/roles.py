@@ -18,7 +18,7 @@ from stackwright.api.dataplane import (
 from stackwright.api.dataplane_service import OpenStackDataPlaneService
 from stackwright.api.network import IPSet, NetConfig
 from stackwright.blueprint.dataplane.inputs import REACH, Work
-from stackwright.blueprint.dataplane.records import find_lost, is_for_node, is_recorded
+from stackwright.blueprint.dataplane.records import find_lost, is_for_node, is_recorded, names_of
 from stackwright.blueprint.dataplane.schedule import Backoff, Candidate, limit_of, plan_runs
 from stackwright.blueprint.dataplane.twins import find_twins
 from stackwright.controllers.dataplane.gathering import Gathering
@@ -83,7 +83,8 @@ def observe(
     found = {} if isinstance(works, Wait) else memory.prepare(role, alone, works, look)
     prepared = {name: each for name, each in found.items() if isinstance(each, Prepared)}
     runs = tuple(look.all(OpenStackAnsibleEE))
-    candidates = (_candidate(nodes[name], each, runs) for name, each in prepared.items())
+    names = names_of(runs)
+    candidates = (_candidate(nodes[name], each, names) for name, each in prepared.items())
     now = clock.now()
     return Seen(
         works=works,
@@ -97,7 +98,7 @@ def observe(
     )
 
 
-def _candidate(node: OpenStackDataPlaneNode, prepared: Prepared, runs: Iterable[OpenStackAnsibleEE]) -> Candidate:
+def _candidate(node: OpenStackDataPlaneNode, prepared: Prepared, runs: Container[str]) -> Candidate:
     # A run that was deleted leaves nobody knows what, which the node has to record first.
     settled = find_lost(node.status.running, runs) is None
     return Candidate(

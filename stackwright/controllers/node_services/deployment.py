@@ -26,6 +26,7 @@ from stackwright.blueprint.dataplane.records import (
     find_running,
     fold,
     is_for_resource,
+    names_of,
     with_begun,
     with_lost,
 )
@@ -104,7 +105,7 @@ async def observe(service: NodeService, resource: NodeServiceResource, world: Wo
 def record_of(service: NodeService, resource: NodeServiceResource, seen: Seen) -> ServiceRecord:
     """Return what is known of the service on its node, with the inputs that are wanted now. Pure."""
     known = (resource.status.deployment,) if resource.status.deployment is not None else ()
-    before = with_lost(known, find_lost(resource.status.running, seen.runs))
+    before = with_lost(known, find_lost(resource.status.running, names_of(seen.runs)))
     inputs = "" if isinstance(seen.whole, Wait) else seen.whole.due.inputs
     own = (run for run in seen.runs if is_for_resource(run, resource))
     (record,) = fold(before, {service.name: inputs}, resource.node_name, own)

@@ -14,7 +14,7 @@ from stackwright.api.ansibleee import OpenStackAnsibleEE
 from stackwright.api.dataplane import OpenStackDataPlaneNode, OpenStackDataPlaneRole, ServiceRecord
 from stackwright.api.node_service import NodeServiceResource
 from stackwright.blueprint.dataplane.node_service import NodeService
-from stackwright.blueprint.dataplane.records import find_lost, has_failed, is_for_resource, is_recorded
+from stackwright.blueprint.dataplane.records import find_lost, has_failed, is_for_resource, is_recorded, names_of
 from stackwright.blueprint.dataplane.schedule import Backoff, Candidate, Due, NewRun, limit_of, plan_runs
 from stackwright.blueprint.providers import Sight
 from stackwright.controllers.dataplane.gathering import Gathering
@@ -162,7 +162,8 @@ class Fleet:
         around = sight(look)
         runs = await self._find_runs(role.metadata.namespace, look.all(OpenStackAnsibleEE), context)
         # A run that was deleted leaves nobody knows what, which the resource has to record first.
-        settled_ones = {name: each for name, each in resources.items() if find_lost(each.status.running, runs) is None}
+        names = names_of(runs)
+        settled_ones = {name: each for name, each in resources.items() if find_lost(each.status.running, names) is None}
         due = ((name, self._find_due(each, around)) for name, each in settled_ones.items())
         wholes = {name: whole for name, whole in due if whole is not None}
         bounded = role.spec.maxUnavailable is not None

@@ -19,7 +19,7 @@ from stackwright.api.ansibleee import (
 )
 from stackwright.api.base import ObjectMeta
 from stackwright.api.dataplane import OpenStackDataPlaneNode, OpenStackDataPlaneNodeSpec, RunningService, ServiceRecord
-from stackwright.blueprint.dataplane.records import HIGHEST_OF_USER, find_lost, fold, is_for_node, with_lost
+from stackwright.blueprint.dataplane.records import HIGHEST_OF_USER, find_lost, fold, is_for_node, names_of, with_lost
 from stackwright.blueprint.dataplane.schedule import (
     LARGEST_RUN,
     Backoff,
@@ -329,10 +329,10 @@ def test_a_run_that_did_not_get_to_its_end_leaves_nothing_that_can_be_relied_on(
 def test_a_run_that_is_deleted_in_its_middle_leaves_nothing_that_can_be_relied_on() -> None:
     going = OpenStackAnsibleEE(metadata=ObjectMeta(name="r"), spec=OpenStackAnsibleEESpec(playbook="p"))
     running = RunningService(name="prepare", run="r", task="Write it")
-    assert find_lost(running, [going]) is None
-    assert find_lost(None, []) is None
+    assert find_lost(running, names_of([going])) is None
+    assert find_lost(None, ()) is None
     before = (applied("reach"), msgspec.structs.replace(applied("prepare"), exports={"config": "digest"}))
-    lost = with_lost(before, find_lost(running, []))
+    lost = with_lost(before, find_lost(running, ()))
     # The user changed it back, and it is applied once more, and at once.
     reach, prepare = fold(lost, {"reach": "reach-1", "prepare": "prepare-1"}, "a", ())
     assert reach.appliedHash == "reach-1"
@@ -344,6 +344,21 @@ def test_a_run_that_is_deleted_in_its_middle_leaves_nothing_that_can_be_relied_o
     assert with_lost(lost, running) == lost
     (first,) = with_lost((), running)
     assert (first.name, first.run, first.appliedHash) == ("prepare", "r", "")
+
+
+def test_the_run_after_one_that_was_lost_has_another_number() -> None:
+    """With the same number it would have the name of the one that was lost, too."""
+    before = (msgspec.structs.replace(applied("reach"), sequence=5), applied("prepare"), applied("harden"))
+    wanted = {"reach": "reach-1", "prepare": "prepare-2", "harden": "harden-1"}
+    candidates = [
+        Candidate(
+            "a", tuple(Due(name, inputs, name) for name, inputs in wanted.items()), fold(records, wanted, "a", ())
+        )
+        for records in (before, with_lost(before, RunningService(name="prepare", run="r")))
+    ]
+    lost, again = (plan_runs((each,), (), START).runs[0] for each in candidates)
+    assert (lost.service, again.service) == ("prepare", "prepare")
+    assert again.sequence > lost.sequence
 
 
 def not_begun(new: NewRun, now: datetime) -> OpenStackAnsibleEE:

@@ -14,6 +14,7 @@ from stackwright.api.dataplane_service import OpenStackDataPlaneService
 from stackwright.api.network import DNSData
 from stackwright.blueprint.dataplane.inheritance import inherit
 from stackwright.blueprint.dataplane.inputs import Work
+from stackwright.blueprint.dataplane.records import names_of
 from stackwright.blueprint.dataplane.schedule import Backoff, Due
 from stackwright.blueprint.dataplane.variables import Variables
 from stackwright.blueprint.secret_values import encode, texts_of
@@ -84,7 +85,7 @@ def prepared(of: OpenStackDataPlaneNode) -> Prepared:
 
 def planned(of: OpenStackDataPlaneNode, *runs: OpenStackAnsibleEE) -> dict[str, list[str]]:
     """Return the runs that are kept, and those that begin."""
-    candidate = roles._candidate(of, prepared(of), runs)
+    candidate = roles._candidate(of, prepared(of), names_of(runs))
     seen = roles.Seen((WORK,), {"one": of}, {"one": prepared(of)}, runs, candidates=(candidate,), now=NOW)
     found = [item for item in roles.children(ROLE, seen, Backoff()) if isinstance(item, Child)]
     names: dict[bool, list[str]] = {True: [], False: []}
