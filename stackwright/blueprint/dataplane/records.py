@@ -69,7 +69,8 @@ def names_of(runs: Iterable[OpenStackAnsibleEE]) -> frozenset[str]:
 def with_lost(records: Iterable[ServiceRecord], lost: RunningService | None) -> tuple[ServiceRecord, ...]:
     """Return the records of a node after a run was lost that may have changed the machine: nobody knows how far it was.
 
-    It is no failure, so what is wanted is applied at once.
+    One that only waited has changed nothing: the machine serves as before, and maxUnavailable counts it. To lose a run
+    is no failure, so what is wanted is applied at once.
     """
     known = tuple(records)
     if lost is None or any(record.run == lost.run for record in known):
@@ -77,14 +78,15 @@ def with_lost(records: Iterable[ServiceRecord], lost: RunningService | None) -> 
     before = next((record for record in known if record.name == lost.name), ServiceRecord(name=lost.name))
     after = msgspec.structs.replace(
         before,
-        appliedHash="",
-        state="Interrupted",
+        appliedHash=before.appliedHash if lost.waits else "",
+        state="NotBegun" if lost.waits else "Interrupted",
         task=lost.task,
-        message=f"OpenStackAnsibleEE {lost.run} was deleted before it had ended",
+        message=f"OpenStackAnsibleEE {lost.run} was deleted before it had {'begun' if lost.waits else 'ended'}",
+        failed=has_failed(before),
         run=lost.run,
         # The next run gets a number above all of the node's, so that it does not get the name of the one that is lost.
         sequence=max((record.sequence for record in known), default=0) + 1,
-        exports=dict.fromkeys(before.exports, ROLLING),
+        exports=before.exports if lost.waits else dict.fromkeys(before.exports, ROLLING),
     )
     return (*(after if record is before else record for record in known), *(() if before in known else (after,)))
 
@@ -148,7 +150,9 @@ def find_running(node: str, runs: Iterable[OpenStackAnsibleEE]) -> RunningServic
         entry = node_of(run, node)
         if entry is not None and not run.ended_at(node):
             result = _result_of(run, entry)
-            return RunningService(name=run.spec.service, run=run.metadata.name, task=result.task)
+            # A run has no status before its Job is made. From then on its pod may begin before anybody has seen it.
+            waits = not run.status.jobStatus and not run.status.hosts
+            return RunningService(name=run.spec.service, run=run.metadata.name, task=result.task, waits=waits)
     return None
 
 

@@ -19,7 +19,15 @@ from stackwright.api.ansibleee import (
 )
 from stackwright.api.base import ObjectMeta
 from stackwright.api.dataplane import OpenStackDataPlaneNode, OpenStackDataPlaneNodeSpec, RunningService, ServiceRecord
-from stackwright.blueprint.dataplane.records import HIGHEST_OF_USER, find_lost, fold, is_for_node, names_of, with_lost
+from stackwright.blueprint.dataplane.records import (
+    HIGHEST_OF_USER,
+    find_lost,
+    find_running,
+    fold,
+    is_for_node,
+    names_of,
+    with_lost,
+)
 from stackwright.blueprint.dataplane.schedule import (
     LARGEST_RUN,
     Backoff,
@@ -30,6 +38,9 @@ from stackwright.blueprint.dataplane.schedule import (
     plan_runs,
 )
 from stackwright.kube import clock
+from stackwright.kube.pace import is_urgent
+from stackwright.kube.resource import CustomResource
+from stackwright.services.nova.kinds.external_compute import NovaExternalCompute
 
 START = datetime(2026, 11, 16, tzinfo=UTC)
 SERVICES = ("reach", "prepare", "harden")
@@ -344,6 +355,60 @@ def test_a_run_that_is_deleted_in_its_middle_leaves_nothing_that_can_be_relied_o
     assert with_lost(lost, running) == lost
     (first,) = with_lost((), running)
     assert (first.name, first.run, first.appliedHash) == ("prepare", "r", "")
+
+
+def test_a_run_that_is_deleted_while_it_waits_leaves_the_machine_as_it_was() -> None:
+    entry = RunNode(name="a", host="a", inputHash="prepare-2")
+    waiting = OpenStackAnsibleEE(
+        metadata=ObjectMeta(name="r"), spec=OpenStackAnsibleEESpec(playbook="p", service="prepare", nodes=(entry,))
+    )
+    pending, working = (
+        msgspec.structs.replace(waiting, status=OpenStackAnsibleEEStatus(jobStatus=status))
+        for status in ("Pending", "Running")
+    )
+    assert [
+        of is not None and of.waits for run in (waiting, pending, working) for of in (find_running("a", [run]),)
+    ] == [
+        True,
+        False,
+        False,
+    ]
+    before = (applied("reach"), msgspec.structs.replace(applied("prepare"), exports={"config": "digest"}))
+    (_, prepare) = fold(
+        with_lost(before, find_running("a", [waiting])), {"reach": "reach-1", "prepare": "prepare-2"}, "a", ()
+    )
+    # It serves, so that maxUnavailable counts it when its next run begins.
+    assert (prepare.appliedHash, prepare.exports) == ("prepare-1", {"config": "digest"})
+    assert Candidate("a", (Due("prepare", "prepare-2", ""),), (prepare,)).serves
+    (_, prepare) = fold(
+        with_lost(before, find_running("a", [waiting])), {"reach": "reach-1", "prepare": "prepare-1"}, "a", ()
+    )
+    assert (prepare.appliedHash, prepare.state) == ("prepare-1", "Applied")
+
+
+@pytest.mark.parametrize("of", [OpenStackDataPlaneNode, NovaExternalCompute])
+def test_that_a_run_waits_no_more_is_written_at_once(of: type[CustomResource]) -> None:
+    """Else a run that is deleted at its work would count as one that never began."""
+
+    def urgent(before: RunningService | None, now: RunningService | None) -> bool:
+        ready = {"type": "Ready", "status": "False", "severity": "Info"}
+        old, new = (
+            msgspec.convert(
+                {
+                    "metadata": {"name": "a"},
+                    "spec": {"role": "r", "ansibleHost": "a"},
+                    "status": {"conditions": [ready], "running": each and msgspec.to_builtins(each)},
+                },
+                of,
+            )
+            for each in (before, now)
+        )
+        return is_urgent(old, new.status)
+
+    waits, works = RunningService(run="r", waits=True), RunningService(run="r")
+    assert urgent(waits, works)
+    assert urgent(waits, None)
+    assert not any((urgent(None, waits), urgent(works, works), urgent(waits, waits), urgent(None, works)))
 
 
 def test_the_run_after_one_that_was_lost_has_another_number() -> None:

@@ -116,7 +116,9 @@ def test_a_node_records_its_run_and_the_role_keeps_it() -> None:
 
 def test_a_run_that_was_deleted_in_its_middle_is_recorded_before_another_begins() -> None:
     done = told(node(), run("prepare", "h", LATE))
-    going = msgspec.structs.replace(run("prepare", "other", LATE), status=type(run("x", "h", LATE).status)())
+    going = msgspec.structs.replace(
+        run("prepare", "other", LATE), status=type(run("x", "h", LATE).status)(jobStatus="Pending")
+    )
     spec = msgspec.structs.replace(going.spec, sequence=2)
     metadata = msgspec.structs.replace(going.metadata, name="prepare-2")
     going = msgspec.structs.replace(going, spec=spec, metadata=metadata)

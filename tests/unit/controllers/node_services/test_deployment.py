@@ -120,7 +120,7 @@ def test_a_run_that_somebody_deletes_in_its_middle_may_have_changed_the_machine(
     applied = after(compute(), seen(compute(), runs=(ended(begin(COMPUTE, compute())),)))
     changed = msgspec.structs.replace(applied, spec=compute(customServiceConfig="[DEFAULT]\n").spec)
     run = ended(begin(COMPUTE, changed))
-    going = msgspec.structs.replace(run, status=type(run.status)())
+    going = msgspec.structs.replace(run, status=type(run.status)(jobStatus="Running"))
     at_work = after(changed, seen(changed, runs=(going,)))
     assert at_work.status.running is not None
     back = msgspec.structs.replace(at_work, spec=applied.spec)
