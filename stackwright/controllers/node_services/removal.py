@@ -58,12 +58,14 @@ class Left:
 class Leaving:
     """What was seen of a service that is being deleted.
 
-    `answer` is what its API says, or why it does not. `occupants` are those that use it, None where nobody knows.
+    `awaited` says that a run begins for it which cannot be seen yet. `answer` is what its API says, or why it does not.
+    `occupants` are those that use it, None where nobody knows.
     """
 
     now: datetime
     prepared: tuple[Work, Prepared] | Wait
     begun: bool
+    awaited: bool = False
     answer: JsonObject | str = ""
     occupants: tuple[str, ...] | None = None
     address: Address | None = None
@@ -83,7 +85,8 @@ async def observe_removal(service: NodeService, resource: NodeServiceResource, w
     address = find_address(service.sign.type, around)
     # What is wanted is in the status before anything ran: the machine may have been reached by nobody, or be another's.
     begun = resource.has_begun or any(is_owned(run, resource) for run in runs)
-    seen = Leaving(clock.now(), prepared, begun, needed_by=needed_by, runs=runs, backoff=world.backoff)
+    awaited = world.memory.shared.is_awaited(resource.metadata.uid, runs)
+    seen = Leaving(clock.now(), prepared, begun, awaited, needed_by=needed_by, runs=runs, backoff=world.backoff)
     seen = replace(seen, ask_again=world.ask_again)
     if not begun or isinstance(address, str):
         return replace(seen, answer=str(address))
@@ -300,6 +303,10 @@ def name_users(answer: JsonObject, key: str, user: str) -> tuple[str, ...] | Non
 
 def decide_removal(service: NodeService, resource: NodeServiceResource, seen: Leaving) -> Plan:
     """Return what brings a service closer to being gone; an empty plan lets its resource go."""
+    if seen.awaited:
+        # Both to let it go and to stop it would come too early: the run would deploy it again.
+        message = "Waits until the run that begins for it just now can be seen"
+        return Plan(waits=(Wait("Stopping", message, DEPLOYMENT_READY, after=seen.ask_again),))
     if not seen.begun:
         return Plan()
     waits, steps = tuple(_find_uses(seen)), _close(service, resource, seen)

@@ -16,6 +16,7 @@ from stackwright.blueprint.providers import Sight
 from stackwright.blueprint.secret_values import encode
 from stackwright.controllers.needs import sight
 from stackwright.controllers.node_services.preparation import Surroundings
+from stackwright.controllers.node_services.steps import Memory
 from stackwright.kube.builtin import ConfigMap, Secret
 from stackwright.kube.resource import R, Resource
 from stackwright.services.keystone.kinds import KeystoneAPI
@@ -177,6 +178,10 @@ class Api:
         return await self.read(address, sign, path or sign.path)
 
 
+async def _find_nothing(*_: Any) -> None:
+    return None
+
+
 def asking(api: Api, *others: Resource) -> Any:
     """Return what a pass over a compute works with, in a namespace whose Nova serves."""
     address, keystone = "http://nova.example", "http://keystone.example"
@@ -189,10 +194,13 @@ def asking(api: Api, *others: Resource) -> Any:
     ).look
     return SimpleNamespace(
         interests=SimpleNamespace(begin=lambda *_: there),
-        context=SimpleNamespace(store=lambda kind: SimpleNamespace(list=lambda _: [*There(others).of_kind(kind)])),
+        context=SimpleNamespace(
+            store=lambda kind: SimpleNamespace(list=lambda _: [*There(others).of_kind(kind)]),
+            client=SimpleNamespace(find=_find_nothing),
+        ),
         around=AROUND,
         signs=api,
-        memory=SimpleNamespace(begun={}),
+        memory=Memory(),
         backoff=Backoff(),
         ask_again=5.0,
     )

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -29,7 +30,7 @@ from stackwright.controllers.node_services.removal import (
 from stackwright.controllers.node_services.signs import Address
 from stackwright.controllers.node_services.steps import Begin, Drop, Tell
 from stackwright.kube.plan import Plan, Wait
-from stackwright.kube.resource import Condition, OwnerReference
+from stackwright.kube.resource import Condition, Key, OwnerReference
 from tests.unit.controllers.node_services.deploying import after, begin, seen
 from tests.unit.controllers.node_services.place import (
     AGENT,
@@ -91,6 +92,30 @@ async def test_one_that_waits_for_its_first_run_has_not_begun() -> None:
     run = owned(begin(COMPUTE, planned, *there))
     begun = after(planned, seen(planned, *there, runs=(run,)))
     assert decide_removal(COMPUTE, begun, await observe_removal(COMPUTE, begun, asking(silent, WAY))).waits
+
+
+async def test_one_whose_run_is_being_created_stays_until_the_run_is_seen() -> None:
+    """The run has other resources, too, so it would go on, and install the service on a machine that nobody knows."""
+    there = (node(cell="nova-cell1"), WAY)
+    planned = after(RESOURCE, seen(RESOURCE, *there))
+    run = begin(COMPUTE, planned, *there)
+    world = asking(Api(os_services="no answer", servers="no answer", os_migrations="no answer"), WAY)
+    made_yet = list[OpenStackAnsibleEE]()
+
+    async def find(*_: Any) -> OpenStackAnsibleEE | None:
+        return next(iter(made_yet), None)
+
+    world.context.client = SimpleNamespace(find=find)
+    key = Key("openstack", run.metadata.name)
+    with world.memory.shared.claim(key, (RESOURCE.metadata.uid,)):
+        (wait,) = decide_removal(COMPUTE, planned, await observe_removal(COMPUTE, planned, world)).waits
+        assert (wait.reason, wait.after) == ("Stopping", 5.0)
+    made_yet.append(owned(run))
+    (wait,) = decide_removal(COMPUTE, planned, await observe_removal(COMPUTE, planned, world)).waits
+    assert wait.reason == "NotAsked"
+    # It was never created after all.
+    made_yet.clear()
+    assert decide_removal(COMPUTE, planned, await observe_removal(COMPUTE, planned, world)) == Plan()
 
 
 @pytest.mark.parametrize(
