@@ -42,7 +42,7 @@ class Seen:
     """What there is for a role: the resources of its nodes, by name, and what those that are due would run.
 
     `settled` is what those that are not due would run, as far as somebody has to know: whether a change that failed on
-    one node has succeeded on another.
+    one node has succeeded on another, or has failed there, too.
     """
 
     role: OpenStackDataPlaneRole
@@ -188,10 +188,13 @@ class Fleet:
         return Seen(role, clock.now(), resources, wholes, runs, settled)
 
     def _find_settled(self, resources: Mapping[str, NodeServiceResource], around: Sight) -> dict[str, Due]:
-        """Return what the resources to which the service was applied would run."""
+        """Return what the resources would run to which the service was applied, or on which it failed.
+
+        One that failed counts although it waits for something: its node may be paused so that somebody can look at it.
+        """
         records = {name: each.status.deployment for name, each in resources.items()}
-        applied = [name for name, record in records.items() if record is not None and is_applied(record)]
-        found = {name: prepare(self.service, resources[name], around, self.around) for name in applied}
+        tried = [name for name, record in records.items() if record and (is_applied(record) or has_failed(record))]
+        found = {name: prepare(self.service, resources[name], around, self.around) for name in tried}
         return {name: whole.due for name, whole in found.items() if not isinstance(whole, Wait)}
 
     def _find_due(self, resource: NodeServiceResource, around: Sight) -> Whole | None:

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from stackwright.api.annotations import PAUSED
 from stackwright.api.ansibleee import OpenStackAnsibleEE
 from stackwright.api.dataplane import OpenStackDataPlaneNode, OpenStackDataPlaneRole
 from stackwright.api.node_service import NodeServiceResource
@@ -152,7 +153,7 @@ def test_a_change_that_fails_on_the_first_computes_goes_to_no_other_until_it_suc
     fleet = Fleet(COMPUTE, AROUND, Interests(), Gathering(), Backoff())
     around = seeing(node("four", cell="nova-cell1"), inventory("four"))
     of_good = fleet._find_settled({"four": good, "one": broken[0]}, around)
-    assert of_good == {"four": whole(good).due}
+    assert of_good["four"] == whole(good).due
     assert nodes_of(planned(seen((*broken, good), limited, settled=of_good))) == [["three"]]
 
 
@@ -392,3 +393,38 @@ async def test_no_run_begins_for_a_resource_that_went_while_another_was_created(
     assert begun.is_awaited(first.metadata.uid, ())
     assert not begun.is_awaited(second.metadata.uid, ())
     assert not any(name.endswith("-own") for name in cluster.created)
+
+
+def paused(resource: R) -> R:
+    metadata = msgspec.structs.replace(resource.metadata, annotations={**resource.metadata.annotations, PAUSED: "true"})
+    return msgspec.structs.replace(resource, metadata=metadata)
+
+
+def unready(of: OpenStackDataPlaneNode) -> OpenStackDataPlaneNode:
+    return msgspec.structs.replace(of, status=type(of.status)())
+
+
+@pytest.mark.parametrize(
+    ("change", "of_node"),
+    [
+        pytest.param(paused, True, id="its-node-is-paused"),
+        pytest.param(unready, True, id="its-node-is-not-prepared"),
+        pytest.param(paused, False, id="it-is-paused"),
+    ],
+)
+async def test_a_node_that_failed_counts_while_it_waits(change: Callable[[Any], Any], *, of_node: bool) -> None:
+    """Whoever pauses the nodes that a change cut off, to look at them, must not let it go on to all others."""
+    limited = msgspec.structs.replace(role(), spec=msgspec.structs.replace(role().spec, maxUnavailable=1))
+    broken = [held(failing("one")), held(failing("two"))]
+    serving = held(wanting("three", "old"))
+    assert serving.status.deployment is not None
+    record = msgspec.structs.replace(serving.status.deployment, inputHash="new")
+    serving = msgspec.structs.replace(serving, status=msgspec.structs.replace(serving.status, deployment=record))
+    cluster = Cluster(*computes("one", "two", "three"), limited, *broken, serving)
+    for name in ("one", "two"):
+        key = (OpenStackDataPlaneNode if of_node else COMPUTE.kind, Key("openstack", name))
+        cluster.there[key] = change(cluster.there[key])
+    fleet, _ = fleet_of(cluster)
+    found = await fleet._observe(limited, cluster.context())
+    assert list(found.wholes) == ["three"]
+    assert planned(found) == Decision()
