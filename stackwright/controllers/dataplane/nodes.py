@@ -40,6 +40,7 @@ from stackwright.blueprint.dataplane.records import (
 from stackwright.blueprint.dataplane.twins import find_given, find_twins, words_of
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.secret_values import encode
+from stackwright.controllers.dataplane import unseen_runs
 from stackwright.controllers.dataplane.holding import hold, releasing
 from stackwright.controllers.dataplane.name_servers import watch_name_servers
 from stackwright.controllers.dataplane.preparation import Prepared, find_deployer, find_works, prepare
@@ -382,5 +383,7 @@ def controller(image: str) -> Controller:
     return releasing(forgetting(found, interests.forget))
 
 
-def _observe(node: OpenStackDataPlaneNode, context: Context, *, interests: Interests, image: str) -> Seen:
-    return observe(node, context, interests, image)
+async def _observe(node: OpenStackDataPlaneNode, context: Context, *, interests: Interests, image: str) -> Seen:
+    seen = observe(node, context, interests, image)
+    runs = await unseen_runs.complete(seen.runs, node.status.running, node.metadata.namespace, context.client)
+    return replace(seen, runs=runs)

@@ -31,6 +31,7 @@ from stackwright.blueprint.dataplane.records import (
     with_lost,
 )
 from stackwright.blueprint.providers import Sight
+from stackwright.controllers.dataplane import unseen_runs
 from stackwright.controllers.dataplane.nodes import failure_of, find_delay, find_holding, find_stuck, is_applied
 from stackwright.controllers.needs import sight
 from stackwright.controllers.node_services.preparation import Whole, prepare
@@ -75,7 +76,9 @@ class Seen:
 async def observe(service: NodeService, resource: NodeServiceResource, world: World) -> Seen:
     """Look for what a service needs and for its runs; if it is applied, ask whether it is up."""
     around = sight(world.interests.begin(resource, world.context))
-    runs = await find_runs(resource, world)
+    runs = await unseen_runs.complete(
+        await find_runs(resource, world), resource.status.running, resource.metadata.namespace, world.context.client
+    )
     whole = prepare(service, with_begun(resource, runs), around, world.around)
     address = find_address(service.sign.type, around)
     seen = Seen(whole, runs=runs, ask_again=world.ask_again)

@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from types import SimpleNamespace
 from typing import Any, TypeVar
 
 import msgspec
 import pytest
 
 from stackwright.api.annotations import DEPLOYED_BY, PAUSED
-from stackwright.api.ansibleee import OpenStackAnsibleEE
+from stackwright.api.ansibleee import OpenStackAnsibleEE, OpenStackAnsibleEEStatus
 from stackwright.api.dataplane import OpenStackDataPlaneNode, OpenStackDataPlaneRole
 from stackwright.api.dataplane_service import OpenStackDataPlaneService
 from stackwright.api.network import DNSData
@@ -213,6 +214,7 @@ class Caches:
     """The context of a pass, as far as it looks."""
 
     objects: tuple[Resource, ...]
+    client: Any = None
 
     def store(self, kind: type[R]) -> Store[R]:
         found: Store[R] = Store()
@@ -368,3 +370,31 @@ def test_a_node_that_is_renamed_while_an_operator_begins_tells_the_name_of_the_r
     assert name_with([owner]) == "one"
     # The service tells its own name once it ran; runs of users and of the role bind no name.
     assert [name_with([owner], LATE), name_with([]), name_with([OWNER])] == ["other"] * 3
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+async def test_a_run_that_only_the_cache_does_not_have_was_not_deleted(*, is_there: bool) -> None:
+    """Else each node of a run that has just begun would count as changed by half when another replica takes over."""
+    done = told(node(), run("prepare", "h", LATE))
+    going = msgspec.structs.replace(run("prepare", "h", LATE), status=OpenStackAnsibleEEStatus(jobStatus="Running"))
+    metadata = msgspec.structs.replace(going.metadata, name="prepare-2")
+    spec = msgspec.structs.replace(going.spec, sequence=2)
+    going = msgspec.structs.replace(going, metadata=metadata, spec=spec)
+    at_work = told(done, going)
+    assert at_work.status.running is not None
+    asked: list[str] = []
+
+    async def find(_: Any, name: str, __: str) -> OpenStackAnsibleEE | None:
+        asked.append(name)
+        return going if is_there else None
+
+    caches: Any = Caches((at_work, ROLE, KEY_SECRET, SERVICE), SimpleNamespace(find=find))
+    seen = await nodes._observe(at_work, caches, interests=Interests(), image="image:1")
+    status = nodes.tell(at_work, seen)
+    assert asked == ["prepare-2"]
+    assert (status.running is not None) is is_there
+    applied = {record.name: record.appliedHash for record in status.services}
+    assert applied["prepare"] == ("h" if is_there else "")
+    # Nobody asks where nothing runs.
+    await nodes._observe(done, caches, interests=Interests(), image="image:1")
+    assert asked == ["prepare-2"]

@@ -1,6 +1,8 @@
 """What a service on a node waits for, what its runs come to, and when it is up."""
 
 from datetime import UTC, datetime
+from types import SimpleNamespace
+from typing import Any
 
 import msgspec
 import pytest
@@ -262,3 +264,20 @@ def test_a_compute_is_ready_once_its_host_is_mapped() -> None:
     # If nobody can be asked, it is still the same.
     silent = tell(COMPUTE, mapped, seen(mapped, runs=(run,), unasked="does not answer"))
     assert (silent.serviceID, silent.traceID) == ("id-1", "provider-1")
+
+
+async def test_a_run_that_only_the_cache_does_not_have_was_not_deleted() -> None:
+    run = ended(begin(COMPUTE, compute()))
+    going = msgspec.structs.replace(run, status=type(run.status)(jobStatus="Running"))
+    at_work = after(compute(), seen(compute(), runs=(going,)))
+    world = asking(Api())
+    assert tell(COMPUTE, at_work, await observe(COMPUTE, at_work, world)).running is None
+
+    async def find(*_: Any) -> OpenStackAnsibleEE:
+        return going
+
+    world.context.client = SimpleNamespace(find=find)
+    status = tell(COMPUTE, at_work, await observe(COMPUTE, at_work, world))
+    assert status.running is not None
+    assert status.running.run == run.metadata.name
+    assert status.deployment == at_work.status.deployment
