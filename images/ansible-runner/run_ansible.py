@@ -7,6 +7,9 @@
     {"hostKeys": ["192.0.2.10 ssh-ed25519 AAAA..."]}
     {"summary": {"compute-0": "failed", "compute-1": "ok"}}
 
+A host that answered in this run and then does not any more has failed: what the run changed may have cut it off. One
+that is unreachable has not answered at all.
+
 Nothing runs any more on a host that is done. That is told at the end, and of the playbooks of our collection as soon as
 it is so: their last task says it, and who fails in one of them is through with it. Of other playbooks nobody can know
 it: plays, handlers and included tasks may follow, a rescue may begin, and with Ansible's default strategy all hosts
@@ -27,7 +30,7 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -73,6 +76,25 @@ OPTIONS, FORCING = Path("/runner/env/cmdline"), "ANSIBLE_FORCE_HANDLERS"
 # the limits in env/settings.
 ENDS_OF_TASKS = ("runner_on_ok", "runner_on_failed", "runner_on_unreachable", "runner_on_skipped")
 HUNG = "The task did not end in time"
+LOST = "The machine answered, and then did not any more"
+# What Ansible does without the machine, whether it answers or not.
+LOCAL = (
+    "add_host",
+    "assert",
+    "debug",
+    "fail",
+    "group_by",
+    "import_role",
+    "import_tasks",
+    "include_role",
+    "include_tasks",
+    "include_vars",
+    "meta",
+    "pause",
+    "set_fact",
+    "set_stats",
+    "validate_argument_spec",
+)
 STOPPED = "Ansible was stopped, because tasks, or the run as a whole, did not end in time"
 # A task hangs if it has taken as long as a run may say nothing; an event gets here a little after that time begins.
 HANGING = 0.9
@@ -96,7 +118,9 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace | None:
 
 def read_secrets(folder: Path = SECRETS, key: Path = KEY) -> tuple[str, ...]:
     """Return what must not be shown, the longest first: one secret may be a part of another."""
-    found = [key, *(file for mount in folder.glob("*") for file in mount.glob("[!.]*"))]
+    # Those with two dots are Kubernetes' own. A key of a Secret may begin with one.
+    mounted = (file for mount in folder.glob("*") for file in mount.glob("*") if not file.name.startswith(".."))
+    found = [key, *mounted]
     texts: list[str] = []
     for file in (file for file in found if file.is_file()):
         text = file.read_text(errors="replace")
@@ -109,17 +133,37 @@ def read_secrets(folder: Path = SECRETS, key: Path = KEY) -> tuple[str, ...]:
             if (name := line.partition("=")[0].strip()).isidentifier() and name.endswith(public):
                 continue
             words |= {line.partition(sign)[2].strip().strip("'\"") for sign in "=:"}
-        words |= set(IN_URL.findall(text))
+        words |= {*IN_URL.findall(text), *values_of(text)}
     long = [word for word in words if len(word) >= SHORTEST_SECRET]
     return tuple(sorted({form for word in long for form in forms(word)}, key=len, reverse=True))
 
 
+def values_of(text: str) -> Iterator[str]:
+    """Yield the values in a text that is a JSON object as a whole, such as a login to registries."""
+    try:
+        left = [json.loads(text)] if text.lstrip().startswith("{") else []
+    except (ValueError, RecursionError):
+        return
+    while left:
+        match left.pop():
+            case dict() as entries:
+                left += entries.values()
+            case list() as entries:
+                left += entries
+            case str() as word:
+                yield word
+
+
 def forms(secret: str) -> Iterator[str]:
-    """Yield how a secret may be written: as it is, in a URL, and by base64 as in a manifest, also with a line's end."""
+    """Yield how a secret may be written: as it is, with escapes, in a URL, and by base64 as in a manifest.
+
+    Escapes are those of JSON or of Python. The operators have the same forms.
+    """
     yield secret
-    yield quote(secret, safe="")
+    yield from (json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1], repr(secret)[1:-1])
+    yield quote(secret, safe="", errors="replace")
     for text in (secret, f"{secret}\n"):
-        yield base64.b64encode(text.encode()).decode()
+        yield base64.b64encode(text.encode(errors="replace")).decode()
 
 
 def hide(text: str, secrets: Sequence[str]) -> str:
@@ -135,29 +179,50 @@ def tells_ends(playbook: str, options: Path = OPTIONS, environment: Mapping[str,
 
 
 def lines(
-    event: Mapping[str, Any], met: Path = MET, secrets: Sequence[str] = (), *, ends: bool = False
+    event: Mapping[str, Any],
+    met: Path = MET,
+    secrets: Sequence[str] = (),
+    *,
+    ends: bool = False,
+    answered: Container[str] = (),
 ) -> Iterator[dict[str, Any]]:
     """Return what is told of one event of ansible-runner; `met` has the keys of machines that SSH did not know.
 
-    `ends` is whether it is known when a host is done.
+    `ends` is whether it is known when a host is done, `answered` are the hosts that answered before in this run.
     """
     data = event.get("event_data", {})
-    status = _status(str(event.get("event", "")), data)
+    status, host = _status(str(event.get("event", "")), data), str(data.get("host", ""))
     if status:
         failed = status in ("failed", "unreachable")
         said = message(data.get("res", {}), secrets) if failed else ""
+        if status == "unreachable" and host in answered:
+            status, said = "failed", f"{LOST}: {said}"
         task = hide(str(data.get("task", "")), secrets)
-        yield {"host": data.get("host", ""), "status": status, "task": task, "message": said}
+        yield {"host": host, "status": status, "task": task, "message": said}
         if ends and (failed or data.get("task") == LAST_TASK):
-            yield _done(str(data.get("host", "")))
+            yield _done(host)
     if event.get("event") == "playbook_on_play_start":
         yield {name: hide(str(data.get(of, "")), secrets) for name, of in (("play", "name"), ("hosts", "pattern"))}
     if event.get("event") == "playbook_on_stats":
-        found = summary(data)
+        found = {host: _blame(word, answered=host in answered) for host, word in summary(data).items()}
         yield from map(_done, found)
         if met.is_file():
             yield {"hostKeys": met.read_text().splitlines()}
         yield {"summary": found}
+
+
+def _blame(word: str, *, answered: bool) -> str:
+    return "failed" if word == "unreachable" and answered else word
+
+
+def has_answered(event: Mapping[str, Any]) -> bool:
+    """Return whether an event says that a task was at work on its host, and not here or on another one."""
+    data = event.get("event_data", {})
+    result = data.get("res")
+    elsewhere = isinstance(result, dict) and "_ansible_delegated_vars" in result
+    action = str(data.get("task_action", "")).rpartition(".")[2]
+    at_work = event.get("event") in ("runner_on_ok", "runner_on_failed")
+    return at_work and not elsewhere and action not in LOCAL
 
 
 def follow_work(event: Mapping[str, Any], working: dict[str, tuple[str, float]], now: float) -> None:
@@ -267,21 +332,25 @@ def run(wanted: argparse.Namespace, scratch: Path) -> int:
         path = scratch / "role.json"
         path.write_text(json.dumps([{"hosts": "all", "gather_facts": False, "become": True, "roles": [wanted.role]}]))
         playbook = str(path)
-    complete, secrets, ends = False, read_secrets(), tells_ends(wanted.playbook or "")
+    complete, begun, secrets, ends = False, False, read_secrets(), tells_ends(wanted.playbook or "")
     working: dict[str, tuple[str, float]] = {}
+    answered: set[str] = set()
     # ansible-runner finds events by marks in what Ansible writes to its terminal. A machine may write such marks too:
     # a warning of a module is shown as it is. This number is in each event of Ansible's own, and no machine knows it.
     number = uuid.uuid4().int
     os.environ["JOB_ID"] = str(number)
 
     def follow(event: Mapping[str, Any]) -> bool:
-        nonlocal complete
+        nonlocal complete, begun
         if event.get("job_id") != number:
             return False
+        begun = True
         follow_work(event, working, time.monotonic())
-        for line in lines(event, secrets=secrets, ends=ends):
+        for line in lines(event, secrets=secrets, ends=ends, answered=answered):
             complete = complete or "summary" in line
             tell(line)
+        if has_answered(event):
+            answered.add(str(event["event_data"].get("host", "")))
         return False  # It keeps no copy of the event.
 
     done = ansible_runner.run(
@@ -293,7 +362,8 @@ def run(wanted: argparse.Namespace, scratch: Path) -> int:
         # Without this it takes SIGTERM for itself, and ends as after a failure: the Job would not replace the pod.
         cancel_callback=lambda: False,
     )
-    if not complete and done.status == "timeout":
+    stopped = done.status == "timeout"
+    if not complete and stopped and begun:
         since = time.monotonic() - HANGING * longest_silence(Path(wanted.directory))
         for line in (*hung(working, since, secrets), {"summary": {}, "message": STOPPED}):
             tell(line)
@@ -302,7 +372,9 @@ def run(wanted: argparse.Namespace, scratch: Path) -> int:
         said = hide(clean(said), secrets)
         # A machine may have said some of it, so that no line of it may look like one of ours.
         print(*(f"| {line}" for line in said.splitlines()), sep="\n", file=sys.stderr, flush=True)
-        tell({"summary": {}, "message": shorten(said)})
+        # Nothing that comes before the first play takes long, unless it waits for somebody, as ssh-add does.
+        words = (STOPPED, last_lines(said)) if stopped else (said,)
+        tell({"summary": {}, "message": shorten(": ".join(word for word in words if word))})
     return int(done.rc or 0) if complete else int(done.rc or 1)
 
 

@@ -4,7 +4,7 @@ They speak of reaching a machine (phase -1) and of preparing it (phase 0). No Op
 that need such a machine watch these kinds.
 """
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, Self
 
 from stackwright.api.base import (
     VERSION,
@@ -67,6 +67,13 @@ class ServiceRecord(Value, frozen=True, kw_only=True):
     run: Annotated[str, describe("The OpenStackAnsibleEE that ran last.")] = ""
     sequence: Annotated[int, describe("The number of that run among those of the node.")] = 0
     failures: Annotated[int, describe("How often in a row it failed with the same inputs.")] = 0
+    failed: Annotated[
+        bool,
+        describe(
+            "Whether what is wanted now failed while the machine answered, also if a later run could not reach it: the "
+            "change may have cut it off."
+        ),
+    ] = False
     finishedAt: Annotated[str, describe("When the last run ended.")] = ""
     exports: Annotated[
         dict[str, str],
@@ -83,6 +90,14 @@ class RunningService(Value, frozen=True, kw_only=True):
     name: Annotated[str, describe("The service.")] = ""
     run: Annotated[str, describe("The OpenStackAnsibleEE that applies it.")] = ""
     task: Annotated[str, describe("The task that it is at.")] = ""
+    waits: Annotated[
+        bool, describe("Whether the run has not begun, and only waits; if it is deleted, the machine is as before.")
+    ] = False
+
+
+def has_set_out(before: RunningService | None, now: RunningService | None) -> bool:
+    """Return whether a run that only waited waits no more: if it is deleted now, nobody knows how far it was."""
+    return before is not None and before.waits and not (now is not None and now.waits)
 
 
 class OpenStackDataPlaneNodeStatus(CompositeStatus, frozen=True, kw_only=True):
@@ -110,6 +125,10 @@ class OpenStackDataPlaneNodeStatus(CompositeStatus, frozen=True, kw_only=True):
     hostKeys: Annotated[
         tuple[str, ...], describe("The machine's own keys, as lines of known_hosts; recorded at the first contact.")
     ] = ()
+
+    def misleads(self, now: Self) -> bool:
+        """Return whether it says of a run that it only waits, and it does so no more."""
+        return has_set_out(self.running, now.running)
 
 
 class OpenStackDataPlaneNodeSpec(Value, frozen=True, kw_only=True):

@@ -4,10 +4,10 @@ Such a kind belongs to the operator of its service. It is made from the annotati
 like the node, and is applied by a run of Ansible once the node is prepared.
 """
 
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Self
 
 from stackwright.api.base import CustomResource, Rule, Status, Value, describe, max_items, rule
-from stackwright.api.dataplane import RunningService, ServiceRecord
+from stackwright.api.dataplane import RunningService, ServiceRecord, has_set_out
 from stackwright.api.forms import ImageReference
 from stackwright.api.node_sections import Names, OptionalName
 from stackwright.api.snippets import SnippetFormat
@@ -79,6 +79,10 @@ class NodeServiceStatus(Status, frozen=True, kw_only=True):
         ServiceRecord | None, describe("What was applied, what is wanted now, and how the last run ended.")
     ] = None
     running: Annotated[RunningService | None, describe("The run that is under way.")] = None
+
+    def misleads(self, now: Self) -> bool:
+        """Return whether it says of a run that it only waits, and it does so no more."""
+        return has_set_out(self.running, now.running)
 
 
 class NodeServiceResource(CustomResource, frozen=True, kw_only=True):

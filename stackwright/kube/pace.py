@@ -69,6 +69,8 @@ def is_urgent(resource: CustomResource, new: Status, *, passing: bool = False) -
         return True
     if resource.status.observedGeneration < resource.metadata.generation and conditions.is_of_user(resource):
         return True
+    if resource.status.misleads(new):
+        return True
     facts = set(new.__struct_fields__) - _CONDITIONS - type(new).unhurried
     return any(getattr(resource.status, name) != getattr(new, name) for name in facts)
 

@@ -7,7 +7,7 @@ an object read from the cluster is never sent back whole: changes go by apply or
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, NamedTuple, TypeVar
+from typing import Annotated, Any, ClassVar, NamedTuple, Self, TypeVar
 
 import msgspec
 
@@ -87,6 +87,10 @@ class Status(Value, frozen=True, kw_only=True):
     """
 
     unhurried: ClassVar[frozenset[str]] = frozenset()
+
+    def misleads(self, now: Self) -> bool:  # noqa: ARG002  kinds that need it do otherwise
+        """Return whether it is not safe to rely on an unhurried field any more: then `now` is written at once."""
+        return False
 
     conditions: Annotated[
         tuple[Condition, ...],

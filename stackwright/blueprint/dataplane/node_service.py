@@ -193,7 +193,7 @@ def _joined(_: Any, __: str, ___: Sight) -> Iterable[Wait]:
     return ()
 
 
-def _nothing(_: str, __: Sight) -> Iterable[Files | Wait]:
+def _nothing(_: str, __: str, ___: Sight) -> Iterable[Files | Wait]:
     return ()
 
 
@@ -207,11 +207,12 @@ class NodeService:
 
     `annotation` on a node or its role asks for it: with `true`, or with the value of its `binding`. Where neither has
     the annotation, the service `follows` the one that `brings` what the word stands for. What such a service `hands_on`
-    for a value of its binding is among the files of those that follow it.
+    for a value of its binding is among the files of those that follow it; it gets their customServiceConfig, too.
     `files` yields what Ansible gets, `waits` what has to be there before the first run; both get the resource. `joins`
     yields why the cloud does not use a service yet that is up; it gets what the API calls the service, too. `words`
     and `looks` are the providers and kinds that they look at. `override` is the file with customServiceConfig.
-    `roles` are roles of the collection that do the same as the playbook; `counterpart` is what upstream has for it.
+    `roles` are roles of the collection that do the same as the playbook, or a part of it; `counterpart` is what
+    upstream has for it.
     `ways` yields what a machine has to reach, from the texts of its files. `host_variables` are variables of Ansible,
     and `host_options` sections and options of the user's snippet, by which a user could give the machine another name
     in this service than the node has.
@@ -231,7 +232,7 @@ class NodeService:
     waits: Callable[[Any, Sight], Iterable[Wait]] = _no_waits
     joins: Callable[[Any, str, Sight], Iterable[Wait]] = _joined
     brings: str = ""
-    hands_on: Callable[[str, Sight], Iterable[Files | Wait]] = _nothing
+    hands_on: Callable[[str, str, Sight], Iterable[Files | Wait]] = _nothing
     follows: str = ""
     words: tuple[str, ...] = ()
     looks: tuple[type[Resource], ...] = ()
@@ -242,8 +243,11 @@ class NodeService:
     host_options: tuple[tuple[str, str], ...] = ()
 
     def is_run_by(self, spec: OpenStackDataPlaneServiceSpec) -> bool:
-        """Return whether an OpenStackDataPlaneService runs the same."""
-        return spec.playbook == self.playbook or (bool(spec.role) and spec.role in self.roles)
+        """Return whether an OpenStackDataPlaneService runs the same, or a part of it."""
+        collection = self.playbook.rpartition(".")[0]
+        included = self.counterpart.included if self.counterpart is not None else ()
+        playbooks = (self.playbook, *(f"{collection}.{each.service}" for each in included))
+        return spec.playbook in playbooks or (bool(spec.role) and spec.role in self.roles)
 
     def bound_to(self, resource: NodeServiceResource | None) -> str:
         """Return the value that a resource is bound to; "" without one."""

@@ -5,7 +5,7 @@ the node's role, and a node or a resource that was deleted and created again sta
 is on the machine now.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import TypeVar
 
 import msgspec
@@ -51,6 +51,44 @@ def fold(
         if service in wanted and run.spec.sequence > record.sequence:
             known[service] = _with_run(record, run, node)
     return tuple(_wanted(known.get(name, ServiceRecord(name=name)), inputs) for name, inputs in wanted.items())
+
+
+def find_lost(running: RunningService | None, names: Container[str]) -> RunningService | None:
+    """Return what a status says is running, if its run is gone: somebody deleted it before it was recorded.
+
+    `names` are the names of the runs that are there. A role asks for each of its nodes, so they are collected once.
+    """
+    return running if running is not None and running.run not in names else None
+
+
+def names_of(runs: Iterable[OpenStackAnsibleEE]) -> frozenset[str]:
+    """Return the names of runs."""
+    return frozenset(run.metadata.name for run in runs)
+
+
+def with_lost(records: Iterable[ServiceRecord], lost: RunningService | None) -> tuple[ServiceRecord, ...]:
+    """Return the records of a node after a run was lost that may have changed the machine: nobody knows how far it was.
+
+    One that only waited has changed nothing: the machine serves as before, and maxUnavailable counts it. To lose a run
+    is no failure, so what is wanted is applied at once.
+    """
+    known = tuple(records)
+    if lost is None or any(record.run == lost.run for record in known):
+        return known
+    before = next((record for record in known if record.name == lost.name), ServiceRecord(name=lost.name))
+    after = msgspec.structs.replace(
+        before,
+        appliedHash=before.appliedHash if lost.waits else "",
+        state="NotBegun" if lost.waits else "Interrupted",
+        task=lost.task,
+        message=f"OpenStackAnsibleEE {lost.run} was deleted before it had {'begun' if lost.waits else 'ended'}",
+        failed=has_failed(before),
+        run=lost.run,
+        # The next run gets a number above all of the node's, so that it does not get the name of the one that is lost.
+        sequence=max((record.sequence for record in known), default=0) + 1,
+        exports=before.exports if lost.waits else dict.fromkeys(before.exports, ROLLING),
+    )
+    return (*(after if record is before else record for record in known), *(() if before in known else (after,)))
 
 
 def is_for_node(run: OpenStackAnsibleEE, node: OpenStackDataPlaneNode) -> bool:
@@ -112,7 +150,9 @@ def find_running(node: str, runs: Iterable[OpenStackAnsibleEE]) -> RunningServic
         entry = node_of(run, node)
         if entry is not None and not run.ended_at(node):
             result = _result_of(run, entry)
-            return RunningService(name=run.spec.service, run=run.metadata.name, task=result.task)
+            # A run has no status before its Job is made. From then on its pod may begin before anybody has seen it.
+            waits = not run.status.jobStatus and not run.status.hosts
+            return RunningService(name=run.spec.service, run=run.metadata.name, task=result.task, waits=waits)
     return None
 
 
@@ -136,10 +176,19 @@ def _with_run(record: ServiceRecord, run: OpenStackAnsibleEE, node: str) -> Serv
         run=run.metadata.name,
         sequence=run.spec.sequence,
         failures=0 if applied else record.failures + 1,
+        failed=state == "Failed" or (has_failed(record) and record.inputHash == entry.inputHash and not applied),
         finishedAt=run.ended_at(node),
         # Whoever knows what the inputs were made from says which contents the machine has now.
         exports=dict.fromkeys(record.exports, ROLLING) if begun else record.exports,
     )
+
+
+def has_failed(record: ServiceRecord) -> bool:
+    """Return whether a service failed as it was wanted last, while the machine answered.
+
+    A later run that cannot reach the machine does not take that back: the change may have cut it off.
+    """
+    return record.failed or record.state == "Failed"
 
 
 def _result_of(run: OpenStackAnsibleEE, entry: RunNode) -> HostResult:
@@ -151,9 +200,11 @@ def _wanted(record: ServiceRecord, inputs: str) -> ServiceRecord:
     """Return a record with the inputs that are wanted now; with others than those that failed it starts afresh."""
     if not inputs:
         return record
-    if inputs == record.appliedHash:
+    if inputs not in (record.appliedHash, record.inputHash):
+        record = msgspec.structs.replace(record, inputHash=inputs, state="Pending")
+    elif inputs == record.appliedHash:
         # What was changed and changed back is as it was applied.
-        return msgspec.structs.replace(record, inputHash=inputs, state="Applied", task="", message="", failures=0)
-    if inputs == record.inputHash:
+        record = msgspec.structs.replace(record, inputHash=inputs, state="Applied")
+    else:
         return record
-    return msgspec.structs.replace(record, inputHash=inputs, state="Pending", task="", message="", failures=0)
+    return msgspec.structs.replace(record, task="", message="", failures=0, failed=False)

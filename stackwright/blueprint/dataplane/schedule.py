@@ -5,7 +5,8 @@ that are due for the same service with the same inputs share a run; the first of
 node that failed is tried again alone, later each time, and holds up nobody. A node in a run is in no other.
 
 Where `maxUnavailable` bounds how many nodes are changed at once, a change that fails on the first ones and succeeds on
-none is not their fault: it goes to no further node that serves.
+none is not their fault: it goes to no further node that serves. A node that failed and cannot be reached since counts
+as one on which it failed: the change may have cut it off.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,7 +15,7 @@ from datetime import datetime, timedelta
 
 from stackwright.api.ansibleee import OpenStackAnsibleEE
 from stackwright.api.dataplane import ServiceRecord
-from stackwright.blueprint.dataplane.records import is_numbered, is_recorded
+from stackwright.blueprint.dataplane.records import has_failed, is_numbered, is_recorded
 from stackwright.blueprint.use import Used
 
 # The most nodes of one run: its inventory is one Secret, and its results are one status.
@@ -32,6 +33,11 @@ class Backoff:
 
     first: float = 15.0
     longest: float = 600.0
+
+    @property
+    def steps(self) -> int:
+        """After how many failures in a row the pause is the longest."""
+        return next((number for number in range(1, 17) if self.first * 2.0 ** (number - 1) >= self.longest), 17)
 
     def after(self, failures: int) -> timedelta:
         """Return the pause after so many failures in a row."""
@@ -193,7 +199,7 @@ def _find_failed(candidates: Iterable[Candidate], service: str, common: str) -> 
             continue
         if record.appliedHash == due.inputs:
             return None
-        if record.state == "Failed" and record.inputHash == due.inputs:
+        if has_failed(record) and record.inputHash == due.inputs:
             failed.append(candidate.name)
     return failed
 

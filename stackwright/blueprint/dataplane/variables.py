@@ -4,6 +4,7 @@ A variable from a Secret stays apart, so that it is written into Secrets only. P
 """
 
 import json
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -66,12 +67,42 @@ def _read(source: VariablesSource, look: Look, condition: str) -> dict[str, Any]
         if not _IDENTIFIER.fullmatch(f"{source.prefix}{key}"):
             message = f"{kind.kind.name} {reference.name}: the key {key} cannot be the name of a variable; rename it"
             return Wait("VariableInvalid", message, condition, ends=Ends.BY_USER)
-    return {f"{source.prefix}{key}": parse(text) for key, text in texts.items()}
+    found = {f"{source.prefix}{key}": parse(text) for key, text in texts.items()}
+    for name, value in found.items():
+        if not _can_be_written(value):
+            message = f"{kind.kind.name} {reference.name}: the value of {name} has half of a character; correct it"
+            return Wait("VariableInvalid", message, condition, ends=Ends.BY_USER)
+    return found
+
+
+def _can_be_written(value: Any) -> bool:
+    """Return whether a value is text: JSON may have escapes that are no character."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def parse(text: str) -> Any:
-    """Return a value that is JSON as a whole, else the text itself: 10.0.0.1 is an address, and no number."""
+    """Return a value that is JSON as a whole, else the text itself: 10.0.0.1 is an address, and no number.
+
+    What would be another text as a number is none: a version 1.10, say, or a password 1e5.
+    """
     try:
-        return json.loads(text)
-    except ValueError:
+        value = json.loads(text, parse_constant=_refuse, parse_float=_read_number)
+    except (ValueError, RecursionError):
         return text
+    if isinstance(value, int | float) and not isinstance(value, bool) and json.dumps(value) != text.strip():
+        return text
+    return value
+
+
+def _read_number(text: str) -> float:
+    number = float(text)
+    return number if math.isfinite(number) else _refuse(text)
+
+
+def _refuse(text: str) -> float:
+    """Refuse a number that JSON does not have; Ansible would get null."""
+    raise ValueError(text)

@@ -28,10 +28,19 @@ from stackwright.blueprint.dataplane.inheritance import inherit
 from stackwright.blueprint.dataplane.inputs import REACH
 from stackwright.blueprint.dataplane.inventory import INVENTORY_KEY, NAME, SECRET_NAME, describe_host, write_inventory
 from stackwright.blueprint.dataplane.names import Around, describe_dns_data, find_taken, shorten
-from stackwright.blueprint.dataplane.records import find_given_name, find_running, fold, is_for_node
+from stackwright.blueprint.dataplane.records import (
+    find_given_name,
+    find_lost,
+    find_running,
+    fold,
+    is_for_node,
+    names_of,
+    with_lost,
+)
 from stackwright.blueprint.dataplane.twins import find_given, find_twins, words_of
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.secret_values import encode
+from stackwright.controllers.dataplane import unseen_runs
 from stackwright.controllers.dataplane.holding import hold, releasing
 from stackwright.controllers.dataplane.name_servers import watch_name_servers
 from stackwright.controllers.dataplane.preparation import Prepared, find_deployer, find_works, prepare
@@ -169,10 +178,11 @@ def tell(node: OpenStackDataPlaneNode, seen: Seen) -> OpenStackDataPlaneNodeStat
     counted = [run for run in seen.runs if is_for_node(run, node)]
     waiting = isinstance(seen.prepared, Wait)
     running = find_running(node.metadata.name, (run for run in counted if run.spec.service in wanted))
+    before = with_lost(node.status.services, find_lost(node.status.running, names_of(seen.runs)))
     used = {} if isinstance(seen.prepared, Wait) else {due.service: due.used for due in seen.prepared.services}
     records = tuple(
         use.with_use(record, used.get(record.name), running=running is not None and running.name == record.name)
-        for record in fold(node.status.services, wanted, node.metadata.name, counted)
+        for record in fold(before, wanted, node.metadata.name, counted)
     )
     following = next((record for record in records if not is_applied(record)), None)
     deployed = following is None and running is None and not waiting
@@ -373,5 +383,7 @@ def controller(image: str) -> Controller:
     return releasing(forgetting(found, interests.forget))
 
 
-def _observe(node: OpenStackDataPlaneNode, context: Context, *, interests: Interests, image: str) -> Seen:
-    return observe(node, context, interests, image)
+async def _observe(node: OpenStackDataPlaneNode, context: Context, *, interests: Interests, image: str) -> Seen:
+    seen = observe(node, context, interests, image)
+    runs = await unseen_runs.complete(seen.runs, node.status.running, node.metadata.namespace, context.client)
+    return replace(seen, runs=runs)

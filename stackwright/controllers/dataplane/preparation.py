@@ -7,7 +7,7 @@ import msgspec
 from stackwright.api.annotations import DEPLOYED_BY
 from stackwright.api.dataplane import INPUT_READY, OpenStackDataPlaneNode, OpenStackDataPlaneRole
 from stackwright.api.network import IPSet
-from stackwright.blueprint import refusals
+from stackwright.blueprint import refusals, ssh_keys
 from stackwright.blueprint.dataplane.addresses import describe_networks, find_addresses, find_unasked, reach_by
 from stackwright.blueprint.dataplane.host_keys import KNOWN_HOSTS, has_moved, lines_for, name_machine
 from stackwright.blueprint.dataplane.inheritance import Machine, inherit
@@ -176,7 +176,18 @@ def _key_of(node: OpenStackDataPlaneNode, machine: Machine, look: Look) -> Secre
         there = "has no value under" if secret is not None else "does not exist; create it with"
         message = f"Secret {machine.key_secret} {there} the key {SSH_KEY}"
         return Wait("SecretMissing", message, INPUT_READY, ends=Ends.BY_AUTHOR)
+    if (unusable := find_unusable(secret)) is not None:
+        return unusable
     return find_moved(node, machine, _given_keys(secret, machine)) or secret
+
+
+def find_unusable(secret: Secret) -> Wait | None:
+    """Return why nobody can log in with the key of a Secret; None if somebody can."""
+    fault = ssh_keys.find_fault(text_of(secret, SSH_KEY) or "")
+    if not fault:
+        return None
+    message = f"Secret {secret.metadata.name}: the key {SSH_KEY} cannot be used: {fault}"
+    return Wait("SshKeyUnusable", message, INPUT_READY, ends=Ends.BY_USER)
 
 
 def _given_keys(secret: Secret, machine: Machine) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from stackwright.api.dataplane import (
 from stackwright.api.dataplane_service import OpenStackDataPlaneService
 from stackwright.api.network import IPSet, NetConfig
 from stackwright.blueprint.dataplane.inputs import REACH, Work
-from stackwright.blueprint.dataplane.records import is_for_node, is_recorded
+from stackwright.blueprint.dataplane.records import find_lost, is_for_node, is_recorded, names_of
 from stackwright.blueprint.dataplane.schedule import Backoff, Candidate, limit_of, plan_runs
 from stackwright.blueprint.dataplane.twins import find_twins
 from stackwright.controllers.dataplane.gathering import Gathering
@@ -34,6 +34,7 @@ from stackwright.kube.controller import Context, Controller, Result
 from stackwright.kube.plan import Wait
 from stackwright.kube.predicates import asked_differently
 from stackwright.kube.resource import Resource, is_controlled
+from stackwright.kube.shapes import pausing
 from stackwright.kube.shapes.composite import Child, Composite
 
 # How many nodes are named that are not ready.
@@ -81,7 +82,9 @@ def observe(
     alone = [node for node in nodes.values() if node.metadata.name not in twins]
     found = {} if isinstance(works, Wait) else memory.prepare(role, alone, works, look)
     prepared = {name: each for name, each in found.items() if isinstance(each, Prepared)}
-    candidates = (_candidate(nodes[name], each) for name, each in prepared.items())
+    runs = tuple(look.all(OpenStackAnsibleEE))
+    names = names_of(runs)
+    candidates = (_candidate(nodes[name], each, names) for name, each in prepared.items())
     now = clock.now()
     return Seen(
         works=works,
@@ -90,17 +93,19 @@ def observe(
         candidates=gathering.note(role.key, candidates, now),
         gather=gathering.seconds,
         now=now,
-        runs=tuple(look.all(OpenStackAnsibleEE)),
+        runs=runs,
         secrets=frozenset(each.metadata.name for each in context.store(Secret).owned_by(role.metadata.uid)),
     )
 
 
-def _candidate(node: OpenStackDataPlaneNode, prepared: Prepared) -> Candidate:
+def _candidate(node: OpenStackDataPlaneNode, prepared: Prepared, runs: Container[str]) -> Candidate:
+    # A run that was deleted leaves nobody knows what, which the node has to record first.
+    settled = find_lost(node.status.running, runs) is None
     return Candidate(
         name=node.metadata.name,
         services=prepared.services,
         records=node.status.services,
-        deploy=prepared.machine.deploy,
+        deploy=prepared.machine.deploy and settled and not pausing.is_paused(PAUSED, node),
         was_deployed=bool(node.status.firstDeployedAt),
         counts=partial(is_for_node, node=node),
     )

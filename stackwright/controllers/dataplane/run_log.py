@@ -13,11 +13,13 @@ A run that broke before it got to its machines has an empty summary, with a mess
 machine does not name it in the summary.
 """
 
+import base64
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 
@@ -170,7 +172,7 @@ def _explain_untouched(name: str, progress: Progress) -> HostResult:
 
 
 def secret_words(texts: Iterable[str]) -> frozenset[str]:
-    """Return what of secret texts must not be shown: each text, its lines, values of settings, passwords in URLs."""
+    """Return what of secret texts must not be shown: each text, its lines, values, passwords in URLs; in all forms."""
     found: set[str] = set()
     for text in texts:
         public = PUBLIC if _SECTION.search(text) else ()
@@ -180,8 +182,36 @@ def secret_words(texts: Iterable[str]) -> frozenset[str]:
                 continue
             for sign in ("=", ":"):
                 found.add(line.partition(sign)[2].strip().strip("'\""))
-        found |= set(_IN_URL.findall(text))
-    return frozenset(word for word in found if len(word) >= SHORTEST_SECRET)
+        found |= {*_IN_URL.findall(text), *_values_of(text)}
+    return frozenset(form for word in found if len(word) >= SHORTEST_SECRET for form in forms(word))
+
+
+def _values_of(text: str) -> Iterator[str]:
+    """Yield the values in a text that is a JSON object as a whole, such as a login to registries."""
+    try:
+        left = [json.loads(text)] if text.lstrip().startswith("{") else []
+    except (ValueError, RecursionError):
+        return
+    while left:
+        match left.pop():
+            case dict() as entries:
+                left += entries.values()
+            case list() as entries:
+                left += entries
+            case str() as word:
+                yield word
+
+
+def forms(secret: str) -> Iterator[str]:
+    """Yield how a secret may be written: as it is, with escapes, in a URL, and by base64 as in a manifest.
+
+    Escapes are those of JSON or of Python. The program that runs Ansible has the same forms.
+    """
+    yield secret
+    yield from (json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1], repr(secret)[1:-1])
+    yield quote(secret, safe="", errors="replace")
+    for text in (secret, f"{secret}\n"):
+        yield base64.b64encode(text.encode(errors="replace")).decode()
 
 
 def _parse(line: str) -> dict[str, Any]:

@@ -41,7 +41,7 @@ from stackwright.controllers.dataplane.occupancy import (
 from stackwright.controllers.dataplane.preparation import IMAGE, find_deployer, refuse_values
 from stackwright.controllers.dataplane.releases import NOTHING, Release, Releases, conclude_lost, keep_results
 from stackwright.controllers.dataplane.run_logs import RunLogs
-from stackwright.controllers.dataplane.stuck_runs import find_trouble, find_unread
+from stackwright.controllers.dataplane.stuck_runs import explain_busy, find_lost, find_trouble, find_unread
 from stackwright.controllers.looks import Interests, Looker
 from stackwright.kube import clock
 from stackwright.kube.builtin import ConfigMap, Job, Pod, Secret
@@ -173,7 +173,8 @@ async def observe(run: OpenStackAnsibleEE, world: World) -> Seen:
         told = progress.complete or not world.logs.is_awaited(mine)
         return Seen(now, world.poll, image, (), job, ended if told else None, progress, worked=worked)
     podless = occupancy.miss_pods(run, now, missing=worked and all(is_over(pod) for pod in mine))
-    trouble = await find_trouble(run, job, mine, look, (world.context.client, world.poll))
+    lost = find_lost(mine, now, world.poll)
+    trouble = lost or await find_trouble(run, job, mine, look, (world.context.client, world.poll))
     why = find_late(run, job, mine, now, podless, trouble)
     release = await world.releases.look(run, job, mine, progress, world.context.client)
     seen = Seen(now, world.poll, image, (), job, ended, progress, trouble, worked=worked, given_up=why)
@@ -201,8 +202,9 @@ async def _observe_end(run: OpenStackAnsibleEE, image: str, world: World) -> See
     worked = given_up.worked or has_worked(run, job, mine)
     # What the last pod said stays; its log goes with it.
     progress = run_log.Progress({host.host: host for host in run.status.hosts})
-    going = job is not None
-    return Seen(clock.now(), world.poll, image, progress=progress, worked=worked, given_up=given_up.why, going=going)
+    going, now = job is not None, clock.now()
+    seen = Seen(now, world.poll, image, progress=progress, worked=worked, given_up=given_up.why, going=going)
+    return replace(seen, trouble=find_lost(mine, now, world.poll))
 
 
 def _find_leftover(run: OpenStackAnsibleEE, world: World) -> Job | None:
@@ -241,8 +243,9 @@ def _find_waits(run: OpenStackAnsibleEE, image: str, look: Looker, world: World,
         yield _wait_for(other, world.poll)
     if taken := _find_taken(run, look(ConfigMap, run_job.name_files(run)), world):
         yield Wait("NameTaken", taken, JOB_READY, after=LATE, ends=Ends.BY_USER)
-    if busy := _find_busy(run, world):
-        yield Wait("NodeBusy", busy, JOB_READY, after=min(BUSY, world.poll))
+    if (holder := _find_holder(run, world)) is not None:
+        there = world.context.store(Pod).list(run.metadata.namespace)
+        yield explain_busy(holder, there, clock.now(), min(BUSY, world.poll))
 
 
 def _find_taken(run: OpenStackAnsibleEE, there: ConfigMap | None, world: World) -> str:
@@ -271,13 +274,12 @@ def _is_left(run: OpenStackAnsibleEE, name: str, there: Resource) -> bool:
     return name == run.spec.inventorySecretName and foreign
 
 
-def _find_busy(run: OpenStackAnsibleEE, world: World) -> str:
-    """Return which of a run's nodes another run has; "" if none."""
+def _find_holder(run: OpenStackAnsibleEE, world: World) -> tuple[str, str] | None:
+    """Return one of a run's nodes that another run has, with that run; None if there is none."""
     namespace, store = run.metadata.namespace, world.context.store
     jobs = {job.key: job for job in store(Job).list(namespace)}
     others, there = store(OpenStackAnsibleEE).list(namespace), store(Pod).list(namespace)
-    holder = find_holder(run, others, jobs, there, world.occupancy.begun)
-    return f"Node {holder[0]} is in the run {holder[1]}" if holder is not None else ""
+    return find_holder(run, others, jobs, there, world.occupancy.begun)
 
 
 def _find_known_hosts(run: OpenStackAnsibleEE, look: Looker, world: World) -> str:
@@ -348,7 +350,8 @@ def _go_on(run: OpenStackAnsibleEE, seen: Seen) -> Plan:
 def _give_up(run: OpenStackAnsibleEE, seen: Seen) -> Plan:
     """Return what ends a run that does not begin; its status says so at the end of the pass."""
     if seen.job is None:
-        return Plan(waits=(Wait("NotBegun", seen.given_up, JOB_READY, after=min(BUSY, seen.poll)),))
+        going = Wait("NotBegun", seen.given_up, JOB_READY, after=min(BUSY, seen.poll))
+        return Plan(waits=(seen.trouble or going,))
     why = seen.given_up
     step = GiveUp(run, seen.job, why, seen.worked, reason="GivingUp", message=why, condition=JOB_READY)
     return Plan(steps=(step,))
@@ -427,7 +430,7 @@ async def _begin(step: Begin, world: World) -> None:
         raise Retry(taken, reason="NameTaken", condition=JOB_READY)
     # Another run may have begun since this one looked: then the next look waits for it, and nobody has to act.
     # Nothing is awaited between the question and the claim.
-    if _find_busy(run, world):
+    if _find_holder(run, world) is not None:
         return
     world.occupancy.claim(run)
     try:

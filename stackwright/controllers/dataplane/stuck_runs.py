@@ -4,6 +4,7 @@ The same is told of pods of services (`controllers/service`); a run has one pod,
 """
 
 from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
 
 from stackwright.api.ansibleee import INPUT_READY, JOB_READY, OpenStackAnsibleEE
 from stackwright.blueprint.look import Look
@@ -17,6 +18,9 @@ from stackwright.kube.builtin import ConfigMap, Job, Pod
 from stackwright.kube.client import Client
 from stackwright.kube.plan import Ends, Wait
 from stackwright.kube.resource import ObjectMeta
+
+# How long a pod may take to end after its time is up, and a kubelet to say so.
+SILENT = timedelta(minutes=1)
 
 
 async def find_trouble(
@@ -33,6 +37,37 @@ async def find_trouble(
     # Of a pod that has begun its Job knows what becomes of it: the Job fails, or makes another one.
     why = pod_troubles.trouble(pods)
     return Wait("Running", why, JOB_READY, poll) if why else None
+
+
+def find_lost(pods: Iterable[Pod], now: datetime, poll: float) -> Wait | None:
+    """Return that a pod should have ended, and that nobody says whether it has: its machine does not answer. Pure.
+
+    Nothing goes on before: it may still work, cut off from the server alone. Kubernetes replaces it neither.
+    """
+    for pod in pods:
+        # The time by which it has to have ended, with what it is given to end by itself.
+        due = datetime.fromisoformat(pod.metadata.deletionTimestamp) if pod.metadata.deletionTimestamp else now
+        if is_over(pod) or now - due <= SILENT:
+            continue
+        where = pod.spec.get("nodeName") or "its node"
+        message = (
+            f"Pod {pod.metadata.name} should have ended, and nobody says that it has: the kubelet of {where} does not "
+            f"answer. If that machine is off, delete the Node {where}, or taint it with "
+            "node.kubernetes.io/out-of-service=nodeshutdown:NoExecute; the run goes on then. While it is on, Ansible "
+            "may still be at work there"
+        )
+        return Wait("PodLost", message, JOB_READY, poll, ends=Ends.PERHAPS_BY_USER)
+    return None
+
+
+def explain_busy(holder: tuple[str, str], there: Iterable[Pod], now: datetime, poll: float) -> Wait:
+    """Return a wait for a node, or its machine, that another run has; one of its pods may be lost. Pure."""
+    node, other = holder
+    message = f"Node {node} is in the run {other}"
+    lost = find_lost((pod for pod in there if pod.metadata.labels.get(run_job.RUN_LABEL) == other), now, poll)
+    if lost is None:
+        return Wait("NodeBusy", message, JOB_READY, after=poll)
+    return Wait("NodeBusy", f"{message}. {lost.message}", JOB_READY, after=poll, ends=Ends.PERHAPS_BY_USER)
 
 
 def find_unread(run: OpenStackAnsibleEE, image: str, look: Look, told: Iterable[tuple[str, str]]) -> Wait | None:

@@ -3,7 +3,7 @@
 A change of a role, or of the role of a node, is judged by what it means for each node. Pure.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 
 from stackwright.api.ansibleee import OpenStackAnsibleEE
@@ -48,17 +48,21 @@ def _check_node(
     roles = {role.metadata.name: role for role in known(Roles, new.metadata.namespace)}
     role = roles.get(new.spec.role)
     errors: list[FieldError] = []
+    warnings: list[str] = []
     for service in services:
         moved = before is not None and before.spec.role != new.spec.role
         same = before is not None and _own(service, before) == _own(service, new)
         path = "spec.role" if moved and same else _path(service)
         was = wish_of(service, before, roles.get(before.spec.role), services) if before is not None else ""
-        errors += _refuse_move(service, new, was, wish_of(service, new, role, services), path, known)
+        will = wish_of(service, new, role, services)
+        errors += _refuse_move(service, new, was, will, path, known)
         if before is not None:
             errors += _refuse_rename(service, before, new, "spec.hostName", known)
-        if role is not None and wish_of(service, new, role, services):
-            errors += _refuse_twice(service, role, path, known)
-    return Objections(tuple(errors), tuple(_warn_odd(services, new, known)))
+        had = _find_twice(service, roles.get(before.spec.role), known) if before is not None and was else ()
+        twice = _refuse_twice(path, had, _find_twice(service, role, known) if will else ())
+        errors += twice.errors
+        warnings += twice.warnings
+    return Objections(tuple(errors), (*warnings, *_warn_odd(services, new, known)))
 
 
 def _check_role(
@@ -68,14 +72,27 @@ def _check_role(
     before = old if isinstance(old, Roles) else None
     nodes = [node for node in known(Nodes, new.metadata.namespace) if node.spec.role == new.metadata.name]
     errors: list[FieldError] = []
+    warnings: list[str] = []
     for service in services:
         for node in nodes:
             was = wish_of(service, node, before, services)
             errors += _refuse_move(service, node, was, wish_of(service, node, new, services), _path(service), known)
-        asked = any(wish_of(service, node, new, services) for node in nodes)
-        if asked or new.metadata.annotations.get(service.annotation):
-            errors += _refuse_twice(service, new, "spec.services", known)
-    return Objections(tuple(dict.fromkeys(errors)), tuple(_warn_odd(services, new, known)))
+        had, now = (
+            _find_twice(service, each, known) if _is_asked(service, each, nodes, services) else ()
+            for each in (before, new)
+        )
+        twice = _refuse_twice("spec.services", had, now)
+        errors += twice.errors
+        warnings += twice.warnings
+    return Objections(tuple(dict.fromkeys(errors)), (*warnings, *_warn_odd(services, new, known)))
+
+
+def _is_asked(
+    service: NodeService, role: OpenStackDataPlaneRole | None, nodes: Iterable[Nodes], services: tuple[NodeService, ...]
+) -> bool:
+    """Return whether a role, or one of its nodes, asks for a service."""
+    by_role = role is not None and bool(role.metadata.annotations.get(service.annotation))
+    return by_role or any(wish_of(service, node, role, services) for node in nodes)
 
 
 def _check_data_plane(
@@ -103,7 +120,7 @@ def _check_data_plane(
 
 
 def _check_service(
-    services: tuple[NodeService, ...], _: CustomResource | None, new: CustomResource, known: Known
+    services: tuple[NodeService, ...], old: CustomResource | None, new: CustomResource, known: Known
 ) -> Objections:
     assert isinstance(new, OpenStackDataPlaneService)  # noqa: S101  the table above says for which kind
     namespace, name = new.metadata.namespace, new.metadata.name
@@ -119,6 +136,8 @@ def _check_service(
                     f"services of role {role.metadata.name}, or remove the annotation {service.annotation}"
                 )
                 field = "spec.playbook" if new.spec.playbook else "spec.role"
+                if isinstance(old, OpenStackDataPlaneService) and service.is_run_by(old.spec):
+                    return Objections(warnings=(f"{field}: {message}",))
                 return Objections((FieldError(field, message, FORBIDDEN),))
     return Objections()
 
@@ -174,14 +193,27 @@ def _refuse_rename(
         yield FieldError(path, message, FORBIDDEN)
 
 
-def _refuse_twice(service: NodeService, role: OpenStackDataPlaneRole, path: str, known: Known) -> Iterator[FieldError]:
+def _find_twice(service: NodeService, role: OpenStackDataPlaneRole | None, known: Known) -> Iterator[str]:
+    """Yield the services of a role that deploy the same as an operator's, with what there is to say of each."""
+    if role is None:
+        return
     for other in known(OpenStackDataPlaneService, role.metadata.namespace):
         if other.metadata.name in role.spec.services and service.is_run_by(other.spec):
-            message = (
+            yield (
                 f"{service.kind.kind.name} and OpenStackDataPlaneService {other.metadata.name} of role "
                 f"{role.metadata.name} would deploy the same; use one of them"
             )
-            yield FieldError(path, message, FORBIDDEN)
+
+
+def _refuse_twice(path: str, before: Iterable[str], now: Iterable[str]) -> Objections:
+    """Return an error for each conflict that is new. One that was there before is only warned of.
+
+    Otherwise no other change of the resource would be taken, not even a pause.
+    """
+    had = frozenset(before)
+    found = tuple(now)
+    errors = tuple(FieldError(path, message, FORBIDDEN) for message in found if message not in had)
+    return Objections(errors, tuple(f"{path}: {message}" for message in found if message in had))
 
 
 def _warn_odd(

@@ -56,19 +56,22 @@ def controllers(
     pace = pace or Pace()
     every = services.node_services() if known is None else known
     around, signs = Surroundings(every, images), Signs(dialler, min(4.0, pace.ask_again))
-    return tuple(
-        controller
-        for service in every
-        for controller in (
-            creation.controller(service, around, pace.renew_again),
-            fleet.controller(service, around, Gathering(pace.gather), pace.backoff, _looked_at(service, around)),
-            _deployer(service, around, signs, pace),
-        )
+    return tuple(controller for service in every for controller in _controllers_of(service, around, signs, pace))
+
+
+def _controllers_of(
+    service: NodeService, around: Surroundings, signs: Signs, pace: Pace
+) -> tuple[Controller, Controller, Controller]:
+    memory, looks = Memory(), _looked_at(service, around)
+    return (
+        creation.controller(service, around, pace.renew_again),
+        fleet.controller(service, around, Gathering(pace.gather), pace.backoff, looks, memory.shared),
+        _deployer(service, around, signs, pace, memory),
     )
 
 
-def _deployer(service: NodeService, around: Surroundings, signs: Signs, pace: Pace) -> Controller:
-    interests, memory = Interests(), Memory()
+def _deployer(service: NodeService, around: Surroundings, signs: Signs, pace: Pace, memory: Memory) -> Controller:
+    interests = Interests()
     shape: External[Any, Any, World] = External(
         of=service.kind,
         read=partial(_observe, service),

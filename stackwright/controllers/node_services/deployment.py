@@ -9,6 +9,7 @@ from datetime import datetime
 
 import msgspec
 
+from stackwright.api.annotations import PAUSED
 from stackwright.api.ansibleee import OpenStackAnsibleEE
 from stackwright.api.dataplane import OpenStackDataPlaneNode, RunningService, ServiceRecord
 from stackwright.api.node_service import (
@@ -20,8 +21,17 @@ from stackwright.api.node_service import (
 )
 from stackwright.blueprint import use
 from stackwright.blueprint.dataplane.node_service import NodeService
-from stackwright.blueprint.dataplane.records import find_running, fold, is_for_resource, with_begun
+from stackwright.blueprint.dataplane.records import (
+    find_lost,
+    find_running,
+    fold,
+    is_for_resource,
+    names_of,
+    with_begun,
+    with_lost,
+)
 from stackwright.blueprint.providers import Sight
+from stackwright.controllers.dataplane import unseen_runs
 from stackwright.controllers.dataplane.nodes import failure_of, find_delay, find_holding, find_stuck, is_applied
 from stackwright.controllers.needs import sight
 from stackwright.controllers.node_services.preparation import Whole, prepare
@@ -30,6 +40,7 @@ from stackwright.controllers.node_services.steps import World, find_runs
 from stackwright.kube import clock, conditions
 from stackwright.kube.conditions import Finding
 from stackwright.kube.plan import Ends, Plan, Wait
+from stackwright.kube.shapes import pausing
 
 _SOON = (
     "Waits for its run; the role's maxUnavailable says how many nodes are changed at once, and a change that fails "
@@ -65,7 +76,9 @@ class Seen:
 async def observe(service: NodeService, resource: NodeServiceResource, world: World) -> Seen:
     """Look for what a service needs and for its runs; if it is applied, ask whether it is up."""
     around = sight(world.interests.begin(resource, world.context))
-    runs = await find_runs(resource, world)
+    runs = await unseen_runs.complete(
+        await find_runs(resource, world), resource.status.running, resource.metadata.namespace, world.context.client
+    )
     whole = prepare(service, with_begun(resource, runs), around, world.around)
     address = find_address(service.sign.type, around)
     seen = Seen(whole, runs=runs, ask_again=world.ask_again)
@@ -94,10 +107,11 @@ async def observe(service: NodeService, resource: NodeServiceResource, world: Wo
 
 def record_of(service: NodeService, resource: NodeServiceResource, seen: Seen) -> ServiceRecord:
     """Return what is known of the service on its node, with the inputs that are wanted now. Pure."""
-    before = resource.status.deployment
+    known = (resource.status.deployment,) if resource.status.deployment is not None else ()
+    before = with_lost(known, find_lost(resource.status.running, names_of(seen.runs)))
     inputs = "" if isinstance(seen.whole, Wait) else seen.whole.due.inputs
     own = (run for run in seen.runs if is_for_resource(run, resource))
-    (record,) = fold((before,) if before is not None else (), {service.name: inputs}, resource.node_name, own)
+    (record,) = fold(before, {service.name: inputs}, resource.node_name, own)
     return record
 
 
@@ -128,6 +142,10 @@ def find_waits(
     """Yield what keeps a service from being applied. Pure."""
     if not whole.prepared.machine.deploy:
         yield Wait("DeployIsOff", "deploy is false; with true, Ansible would run", DEPLOYMENT_READY)
+        return
+    if pausing.is_paused(PAUSED, whole.node):
+        message = f"Node {whole.node.metadata.name} is paused; remove its annotation {PAUSED} to go on"
+        yield Wait("NodePaused", message, NODE_READY)
         return
     if not record.appliedHash and not record.failures:
         yield from service.waits(resource, around)

@@ -14,7 +14,7 @@ from stackwright.api.ansibleee import OpenStackAnsibleEE
 from stackwright.api.dataplane import OpenStackDataPlaneNode, OpenStackDataPlaneRole, ServiceRecord
 from stackwright.api.node_service import NodeServiceResource
 from stackwright.blueprint.dataplane.node_service import NodeService
-from stackwright.blueprint.dataplane.records import is_for_resource, is_recorded
+from stackwright.blueprint.dataplane.records import find_lost, has_failed, is_for_resource, is_recorded, names_of
 from stackwright.blueprint.dataplane.schedule import Backoff, Candidate, Due, NewRun, limit_of, plan_runs
 from stackwright.blueprint.providers import Sight
 from stackwright.controllers.dataplane.gathering import Gathering
@@ -22,6 +22,7 @@ from stackwright.controllers.dataplane.nodes import is_applied
 from stackwright.controllers.dataplane.run_inputs import cut_run, describe_run
 from stackwright.controllers.looks import Interests
 from stackwright.controllers.needs import sight
+from stackwright.controllers.node_services.begun import BegunRuns
 from stackwright.controllers.node_services.creation import finalizer_of
 from stackwright.controllers.node_services.deployment import find_waits
 from stackwright.controllers.node_services.preparation import Surroundings, Whole, prepare
@@ -41,7 +42,7 @@ class Seen:
     """What there is for a role: the resources of its nodes, by name, and what those that are due would run.
 
     `settled` is what those that are not due would run, as far as somebody has to know: whether a change that failed on
-    one node has succeeded on another.
+    one node has succeeded on another, or has failed there, too.
     """
 
     role: OpenStackDataPlaneRole
@@ -58,6 +59,12 @@ class Beginning:
 
     owners: tuple[NodeServiceResource, ...]
     objects: tuple[tuple[type[Resource], JsonObject], ...] = field(repr=False)
+
+    @property
+    def key(self) -> Key:
+        """The key of the run."""
+        (name,) = (body["metadata"]["name"] for kind, body in self.objects if kind is OpenStackAnsibleEE)
+        return Key(self.owners[0].metadata.namespace, name)
 
     def bodies(self) -> Iterator[tuple[type[Resource], JsonObject]]:
         """Yield what is created, with its owners."""
@@ -122,14 +129,14 @@ def _is_past(run: OpenStackAnsibleEE, record: ServiceRecord) -> bool:
 
 @dataclass
 class Fleet:
-    """Keeps the runs of one service, role by role. `begun` are runs that the cache may not have yet, by name."""
+    """Keeps the runs of one service, role by role."""
 
     service: NodeService
     around: Surroundings
     interests: Interests
     gathering: Gathering
     backoff: Backoff
-    begun: dict[Key, OpenStackAnsibleEE] = field(default_factory=dict)
+    begun: BegunRuns = field(default_factory=BegunRuns)
 
     async def reconcile(self, key: Key, context: Context) -> Result | None:
         """Begin the runs that are due on the nodes of a role."""
@@ -142,13 +149,23 @@ class Fleet:
         candidates = self.gathering.note(key, candidates_of(self.service, seen), seen.now)
         decision = decide(self.service, seen, candidates, self.backoff, self.gathering.seconds)
         for begin in decision.begins:
-            for kind, body in begin.bodies():
-                made = await context.client.apply(kind, body)
-                if isinstance(made, OpenStackAnsibleEE):
-                    self.begun[made.key] = made
+            # Nothing is awaited in between: a resource that is deleted from now on finds the claim.
+            if not self._are_there(begin, context):
+                continue
+            with self.begun.claim(begin.key, (owner.metadata.uid for owner in begin.owners)):
+                for kind, body in begin.bodies():
+                    await context.client.apply(kind, body)
         for run in decision.old:
             await drop(run, context.client)
         return Result(after=decision.again) if decision.again is not None else None
+
+    def _are_there(self, begin: Beginning, context: Context) -> bool:
+        """Return whether all for whom a run begins stay. Once one of them goes, its event brings the next look."""
+        store = context.store(self.service.kind)
+        known = ((owner, store.get(owner.key)) for owner in begin.owners)
+        return all(
+            now is not None and not now.deleting and now.metadata.uid == owner.metadata.uid for owner, now in known
+        )
 
     async def _observe(self, role: OpenStackDataPlaneRole, context: Context) -> Seen:
         look = self.interests.begin(role, context)
@@ -160,18 +177,24 @@ class Fleet:
             if each.metadata.name in mine and not each.deleting
         }
         around = sight(look)
-        due = ((name, self._find_due(each, around)) for name, each in resources.items())
+        runs = await self.begun.complete(look.all(OpenStackAnsibleEE), role.metadata.namespace, context.client)
+        # A run that was deleted leaves nobody knows what, which the resource has to record first.
+        names = names_of(runs)
+        settled_ones = {name: each for name, each in resources.items() if find_lost(each.status.running, names) is None}
+        due = ((name, self._find_due(each, around)) for name, each in settled_ones.items())
         wholes = {name: whole for name, whole in due if whole is not None}
-        runs = await self._find_runs(role.metadata.namespace, look.all(OpenStackAnsibleEE), context)
         bounded = role.spec.maxUnavailable is not None
         settled = self._find_settled(resources, around) if bounded and _is_doubtful(resources.values(), wholes) else {}
         return Seen(role, clock.now(), resources, wholes, runs, settled)
 
     def _find_settled(self, resources: Mapping[str, NodeServiceResource], around: Sight) -> dict[str, Due]:
-        """Return what the resources to which the service was applied would run."""
+        """Return what the resources would run to which the service was applied, or on which it failed.
+
+        One that failed counts although it waits for something: its node may be paused so that somebody can look at it.
+        """
         records = {name: each.status.deployment for name, each in resources.items()}
-        applied = [name for name, record in records.items() if record is not None and is_applied(record)]
-        found = {name: prepare(self.service, resources[name], around, self.around) for name in applied}
+        tried = [name for name, record in records.items() if record and (is_applied(record) or has_failed(record))]
+        found = {name: prepare(self.service, resources[name], around, self.around) for name in tried}
         return {name: whole.due for name, whole in found.items() if not isinstance(whole, Wait)}
 
     def _find_due(self, resource: NodeServiceResource, around: Sight) -> Whole | None:
@@ -186,28 +209,11 @@ class Fleet:
             return None
         return whole
 
-    async def _find_runs(
-        self, namespace: str, cached: Iterable[OpenStackAnsibleEE], context: Context
-    ) -> tuple[OpenStackAnsibleEE, ...]:
-        """Return all runs of a namespace, also those that began a moment ago."""
-        there = {run.key: run for run in cached}
-        for key in [key for key in self.begun if key in there]:
-            del self.begun[key]
-        for key in [key for key in self.begun if key.namespace == namespace]:
-            # The cache may not have it yet; or it is gone already.
-            found = await context.client.find(OpenStackAnsibleEE, key.name, key.namespace)
-            if found is None:
-                # Another role may have found the same meanwhile.
-                self.begun.pop(key, None)
-            else:
-                there[key] = found
-        return tuple(there.values())
-
 
 def _is_doubtful(resources: Iterable[NodeServiceResource], due: Mapping[str, Whole]) -> bool:
     """Return whether the service failed on a node while others wait for it."""
     records = [each.status.deployment for each in resources]
-    return len(due) > 0 and any(record is not None and record.state == "Failed" for record in records)
+    return len(due) > 0 and any(record is not None and has_failed(record) for record in records)
 
 
 def controller(
@@ -216,10 +222,14 @@ def controller(
     gathering: Gathering,
     backoff: Backoff,
     looks: tuple[type[Resource], ...],
+    begun: BegunRuns,
 ) -> Controller:
-    """Return the controller of the runs of a service; `looks` are the kinds that its resources look at."""
+    """Return the controller of the runs of a service; `looks` are the kinds that its resources look at.
+
+    `begun` it shares with what removes the service.
+    """
     interests = Interests()
-    fleet = Fleet(service, around, interests, gathering, backoff)
+    fleet = Fleet(service, around, interests, gathering, backoff, begun)
     return Controller(
         name=f"{service.name}-runs",
         kind=OpenStackDataPlaneRole,

@@ -30,7 +30,7 @@ from stackwright.blueprint.ini import Problem
 from stackwright.blueprint.look import Look
 from stackwright.blueprint.providers import Sight
 from stackwright.blueprint.secret_values import has_value
-from stackwright.controllers.dataplane.preparation import IMAGE, SSH_KEY, Prepared, refuse_values
+from stackwright.controllers.dataplane.preparation import IMAGE, SSH_KEY, Prepared, find_unusable, refuse_values
 from stackwright.controllers.dataplane.run_job import CONFIGURATION, project_source
 from stackwright.kube import fields
 from stackwright.kube.builtin import ConfigMap, Secret
@@ -203,7 +203,8 @@ def wish_of_followed(
 def _find_files(
     service: NodeService, resource: NodeServiceResource, sight: Sight, followed: tuple[NodeService, str] | None
 ) -> tuple[Files, ...] | Wait:
-    handed = followed[0].hands_on(followed[1], sight) if followed is not None else ()
+    snippet = resource.spec.customServiceConfig
+    handed = followed[0].hands_on(followed[1], snippet, sight) if followed is not None else ()
     found: list[Files] = []
     for each in (*service.files(resource, sight), *handed):
         if isinstance(each, Wait):
@@ -233,10 +234,9 @@ def _assemble(
     if renamed is not None:
         return renamed
     machine = with_mounted(_reach(machine, place[0], spec, sight), sight.look)
-    key = sight(Secret, machine.key_secret)
-    if not has_value(key, SSH_KEY):
-        message = f"Secret {machine.key_secret} has no value under the key {SSH_KEY}"
-        return Wait("SecretMissing", message, INPUT_READY, ends=Ends.BY_AUTHOR)
+    key = _find_key(machine.key_secret, sight)
+    if isinstance(key, Wait):
+        return key
     content = digest_sources((each.source for each in files), sight.look, INPUT_READY)
     if isinstance(content, Wait):
         return content
@@ -253,6 +253,15 @@ def _assemble(
     inputs = input_hash(work, machine, variables, digest_secret(key))
     due = Due(service.name, inputs, common_key(work, machine), work.used)
     return Whole(place[0], Prepared(machine, variables, (due,)), work, spec.customServiceConfig)
+
+
+def _find_key(name: str, sight: Sight) -> Secret | Wait:
+    """Return the Secret with the key by which a machine is reached."""
+    key = sight(Secret, name)
+    if key is None or not has_value(key, SSH_KEY):
+        message = f"Secret {name} has no value under the key {SSH_KEY}"
+        return Wait("SecretMissing", message, INPUT_READY, ends=Ends.BY_AUTHOR)
+    return find_unusable(key) or key
 
 
 def find_other_name(service: NodeService, machine: Machine, variables: Variables) -> Wait | None:

@@ -5,7 +5,7 @@ Then Ansible stops the service on the machine, and its API forgets it. What is l
 is enough for that: the role may be gone already.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -13,9 +13,10 @@ from typing import Any
 
 from stackwright.api.annotations import MACHINE_LOST
 from stackwright.api.ansibleee import OpenStackAnsibleEE
-from stackwright.api.dataplane import OpenStackDataPlaneNode, ServiceRecord
+from stackwright.api.dataplane import OpenStackDataPlaneNode, OpenStackDataPlaneRole, ServiceRecord
+from stackwright.api.node_sections import EnvVar, VolumeMounts
 from stackwright.api.node_service import DEPLOYMENT_READY, INPUT_READY, SERVICE_READY, NodeServiceResource
-from stackwright.blueprint.dataplane.inheritance import Machine
+from stackwright.blueprint.dataplane.inheritance import Machine, inherit
 from stackwright.blueprint.dataplane.inputs import Work, common_key, digest_secret, input_hash
 from stackwright.blueprint.dataplane.inventory import INVENTORY_KEY, NAME, SECRET_NAME, read_hosts, without_way
 from stackwright.blueprint.dataplane.node_service import Call, NodeService, Trace, name_entry
@@ -26,12 +27,13 @@ from stackwright.blueprint.dataplane.wishes import find_followed
 from stackwright.blueprint.providers import Sight
 from stackwright.blueprint.secret_values import has_value, texts_of
 from stackwright.controllers.dataplane.nodes import failure_of, find_delay, find_holding, find_stuck, is_applied
-from stackwright.controllers.dataplane.preparation import IMAGE, SSH_KEY, Prepared
+from stackwright.controllers.dataplane.preparation import IMAGE, SSH_KEY, Prepared, find_unusable
 from stackwright.controllers.dataplane.run_inputs import describe_run
+from stackwright.controllers.dataplane.run_job import CONFIGURATION
 from stackwright.controllers.needs import sight
 from stackwright.controllers.node_services.preparation import Surroundings, find_default
 from stackwright.controllers.node_services.signs import Address, find_address, is_served_here
-from stackwright.controllers.node_services.steps import Begin, Tell, World, find_runs, is_owned
+from stackwright.controllers.node_services.steps import Begin, Drop, Tell, World, find_runs, is_owned
 from stackwright.kube import clock, finalizers
 from stackwright.kube.builtin import ConfigMap, Secret
 from stackwright.kube.plan import Ends, Plan, Wait
@@ -56,12 +58,14 @@ class Left:
 class Leaving:
     """What was seen of a service that is being deleted.
 
-    `answer` is what its API says, or why it does not. `occupants` are those that use it, None where nobody knows.
+    `awaited` says that a run begins for it which cannot be seen yet. `answer` is what its API says, or why it does not.
+    `occupants` are those that use it, None where nobody knows.
     """
 
     now: datetime
     prepared: tuple[Work, Prepared] | Wait
     begun: bool
+    awaited: bool = False
     answer: JsonObject | str = ""
     occupants: tuple[str, ...] | None = None
     address: Address | None = None
@@ -75,12 +79,14 @@ class Leaving:
 async def observe_removal(service: NodeService, resource: NodeServiceResource, world: World) -> Leaving:
     """Ask the API of a service whether somebody uses it on this machine."""
     around = sight(world.interests.begin(resource, world.context))
-    prepared = prepare_removal(service, resource, around, world.around)
+    runs = await find_runs(resource, world)
+    prepared = prepare_removal(service, resource, around, world.around, runs)
     needed_by = find_needing(service, resource, around, world.around)
     address = find_address(service.sign.type, around)
-    runs = await find_runs(resource, world)
-    begun = resource.status.deployment is not None or any(is_owned(run, resource) for run in runs)
-    seen = Leaving(clock.now(), prepared, begun, needed_by=needed_by, runs=runs, backoff=world.backoff)
+    # What is wanted is in the status before anything ran: the machine may have been reached by nobody, or be another's.
+    begun = resource.has_begun or any(is_owned(run, resource) for run in runs)
+    awaited = world.memory.shared.is_awaited(resource.metadata.uid, runs)
+    seen = Leaving(clock.now(), prepared, begun, awaited, needed_by=needed_by, runs=runs, backoff=world.backoff)
     seen = replace(seen, ask_again=world.ask_again)
     if not begun or isinstance(address, str):
         return replace(seen, answer=str(address))
@@ -200,7 +206,11 @@ def name_removal(service: NodeService) -> str:
 
 
 def prepare_removal(
-    service: NodeService, resource: NodeServiceResource, sight: Sight, around: Surroundings
+    service: NodeService,
+    resource: NodeServiceResource,
+    sight: Sight,
+    around: Surroundings,
+    runs: Iterable[OpenStackAnsibleEE] = (),
 ) -> tuple[Work, Prepared] | Wait:
     """Return what removes a service from its machine, or a wait for what is missing."""
     spec = resource.spec
@@ -212,11 +222,15 @@ def prepare_removal(
         return Wait("InventoryMissing", _or_give_up(message), INPUT_READY, ends=Ends.BY_USER)
     ((host, said),) = hosts.items()
     key = sight(Secret, spec.sshKeySecretName)
-    if not has_value(key, SSH_KEY):
+    if key is None or not has_value(key, SSH_KEY):
         message = f"Secret {spec.sshKeySecretName} has no value under the key {SSH_KEY}"
         return Wait("SshKeyMissing", _or_give_up(message), INPUT_READY, ends=Ends.BY_USER)
+    if (unusable := find_unusable(key)) is not None:
+        return replace(unusable, message=_or_give_up(unusable.message))
     image = spec.ansibleEEContainerImage or find_default(IMAGE, around.images)
     machine = _describe_machine(resource, host, said)
+    env, extra_mounts = _find_surroundings(resource, sight, runs)
+    machine = replace(machine, env=env, extra_mounts=extra_mounts)
     hidden = sight(Secret, SECRET_NAME.format(resource.node_name))
     secret = read_hosts(texts_of(hidden).get(INVENTORY_KEY, "")).get(host, {}) if hidden is not None else {}
     node = sight(OpenStackDataPlaneNode, resource.node_name)
@@ -237,6 +251,27 @@ def _describe_machine(resource: NodeServiceResource, host: str, said: Mapping[st
         port=int(said.get("ansible_port", 22)),
         network_attachments=resource.spec.networkAttachments,
     )
+
+
+def _find_surroundings(
+    resource: NodeServiceResource, sight: Sight, runs: Iterable[OpenStackAnsibleEE]
+) -> tuple[tuple[EnvVar, ...], tuple[VolumeMounts, ...]]:
+    """Return what the pod has for the machine, such as how SSH gets there: as its node says, else as its last run had.
+
+    The files of the service are not among it: what wrote them may be gone.
+    """
+    node = sight(OpenStackDataPlaneNode, resource.node_name)
+    role = sight(OpenStackDataPlaneRole, node.spec.role) if node is not None else None
+    if node is not None and role is not None:
+        machine = inherit(node, role)
+        return machine.env, machine.extra_mounts
+    own = (run for run in runs if is_for_resource(run, resource))
+    last = max(own, key=lambda run: run.spec.sequence, default=None)
+    if last is None:
+        return (), ()
+    files = f"{CONFIGURATION}/"
+    theirs = (each for each in last.spec.extraMounts if not any(m.mountPath.startswith(files) for m in each.mounts))
+    return last.spec.env, tuple(theirs)
 
 
 def _or_give_up(message: str) -> str:
@@ -268,6 +303,10 @@ def name_users(answer: JsonObject, key: str, user: str) -> tuple[str, ...] | Non
 
 def decide_removal(service: NodeService, resource: NodeServiceResource, seen: Leaving) -> Plan:
     """Return what brings a service closer to being gone; an empty plan lets its resource go."""
+    if seen.awaited:
+        # Both to let it go and to stop it would come too early: the run would deploy it again.
+        message = "Waits until the run that begins for it just now can be seen"
+        return Plan(waits=(Wait("Stopping", message, DEPLOYMENT_READY, after=seen.ask_again),))
     if not seen.begun:
         return Plan()
     waits, steps = tuple(_find_uses(seen)), _close(service, resource, seen)
@@ -350,7 +389,15 @@ def _stop(service: NodeService, resource: NodeServiceResource, seen: Leaving) ->
     if not schedule.runs:
         return Plan(waits=(replace(_tell_stopping(node, record, seen.runs), after=schedule.again),))
     objects = tuple(describe_run(resource.metadata.name, schedule.runs[0], work, {node: prepared}))
-    return Plan(steps=(Begin(resource, objects, reason="Stopping", condition=DEPLOYMENT_READY),))
+    begin = Begin(resource, objects, reason="Stopping", condition=DEPLOYMENT_READY)
+    return Plan(steps=(*_drop_old(own, seen.backoff), begin))
+
+
+def _drop_old(own: Iterable[OpenStackAnsibleEE], backoff: Backoff) -> Iterator[Drop]:
+    """Yield what deletes the runs that ended before those by which it is known how long to wait for the next."""
+    ended = sorted((run for run in own if run.finished), key=lambda run: run.spec.sequence)
+    for run in ended[: -backoff.steps]:
+        yield Drop(run, reason="Stopping", condition=DEPLOYMENT_READY)
 
 
 def _tell_stopping(node: str, record: ServiceRecord, runs: tuple[OpenStackAnsibleEE, ...], own: str = "") -> Wait:

@@ -10,6 +10,7 @@ from stackwright.blueprint.dataplane.records import is_for_resource, node_of
 from stackwright.blueprint.dataplane.schedule import Backoff
 from stackwright.controllers.dataplane.run_inputs import name_own_files
 from stackwright.controllers.looks import Interests
+from stackwright.controllers.node_services.begun import BegunRuns
 from stackwright.controllers.node_services.preparation import Surroundings
 from stackwright.controllers.node_services.signs import Address, Signs
 from stackwright.controllers.translation import translate
@@ -29,6 +30,13 @@ class Begin(Step):
 
 
 @dataclass(frozen=True)
+class Drop(Step):
+    """Delete a run that has ended, and of which nobody speaks any more."""
+
+    run: OpenStackAnsibleEE
+
+
+@dataclass(frozen=True)
 class Tell(Step):
     """Change something in the API of a service."""
 
@@ -38,9 +46,13 @@ class Tell(Step):
 
 @dataclass
 class Memory:
-    """What was done a moment ago, and what the caches may not show yet: runs that began."""
+    """What was done a moment ago, and what the caches may not show yet: runs that began.
+
+    `shared` are those that the fleet begins for several nodes.
+    """
 
     begun: dict[str, OpenStackAnsibleEE] = field(default_factory=dict)
+    shared: BegunRuns = field(default_factory=BegunRuns)
 
 
 @dataclass(frozen=True)
@@ -65,7 +77,7 @@ async def drop(run: OpenStackAnsibleEE, client: Client) -> None:
             await client.delete(Secret, secret, namespace)
 
 
-async def act(service: NodeService, step: Begin | Tell, world: World) -> None:
+async def act(service: NodeService, step: Begin | Drop | Tell, world: World) -> None:
     """Carry out one step."""
     client = world.context.client
     match step:
@@ -74,6 +86,8 @@ async def act(service: NodeService, step: Begin | Tell, world: World) -> None:
                 await world.signs.send(address, service.sign, call)
             except AdapterError as error:
                 raise translate(error, step.condition) from error
+        case Drop(run=run):
+            await drop(run, client)
         case Begin(resource=resource, objects=objects):
             for kind, body in objects:
                 made = await client.apply(kind, _owned_body(body, resource))
@@ -89,7 +103,9 @@ def _owned_body(body: JsonObject, resource: NodeServiceResource) -> JsonObject:
 async def find_runs(resource: NodeServiceResource, world: World) -> tuple[OpenStackAnsibleEE, ...]:
     """Return all runs that touch the node of a resource, also one that began a moment ago."""
     name, memory = resource.node_name, world.memory
-    everything = world.context.store(OpenStackAnsibleEE).list(resource.metadata.namespace)
+    namespace = resource.metadata.namespace
+    cached = world.context.store(OpenStackAnsibleEE).list(namespace)
+    everything = await memory.shared.complete(cached, namespace, world.context.client, resource.metadata.uid)
     found = [run for run in everything if node_of(run, name) is not None]
     begun = memory.begun.get(resource.metadata.uid)
     if begun is None:

@@ -116,7 +116,8 @@ def _read_files(
     followed = find_followed(service, every)
     handed: Iterable[Files | Wait] = ()
     if followed is not None and (value := wish_of(followed, node, role, every)):
-        handed = followed.hands_on(value, sight)
+        there = sight(service.kind, node.metadata.name)
+        handed = followed.hands_on(value, there.spec.customServiceConfig if there is not None else "", sight)
     texts: dict[str, str] = {}
     for each in (*service.files(_imagine(service, wish, node), sight), *handed):
         if isinstance(each, Wait):

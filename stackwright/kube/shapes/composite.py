@@ -37,7 +37,7 @@ class Composite(Generic[C, Facts]):
     `children` is pure and returns children, waits, findings about conditions that no child speaks of, and when it wants
     to be asked again; while it waits for anything, nothing is pruned, because a missing fact is no reason to delete. It
     may be asynchronous, where a program that is as good as pure must be asked. `read` takes from the caches what
-    `children` needs to know.
+    `children` needs to know. It is asynchronous where the server must be asked, because a cache may be behind.
     `pause` is the annotation that stops the work. `spares_users` says that an object which a user made under the name
     of a child is refused: as a child it would get an owner, and be deleted with it.
     """
@@ -45,7 +45,7 @@ class Composite(Generic[C, Facts]):
     of: type[C]
     owns: tuple[type[Resource], ...]
     children: Callable[[C, Facts], Found | Awaitable[Found]]
-    read: Callable[[C, Context], Facts] | None = None
+    read: Callable[[C, Context], Facts | Awaitable[Facts]] | None = None
     tell: Callable[[C, Facts], CompositeStatus] | None = None
     pause: str = ""
     spares_users: bool = False
@@ -80,7 +80,8 @@ class Composite(Generic[C, Facts]):
         if await pausing.hand_down(self.pause, parent, pausing.owned(parent, self.owns, context), context):
             return None
         try:
-            facts: Facts = self.read(parent, context) if self.read else None  # type: ignore[assignment]  # without read, Facts is None
+            looked = self.read(parent, context) if self.read else None
+            facts: Facts = await looked if inspect.isawaitable(looked) else looked  # type: ignore[assignment]  # without read, Facts is None
             status = self.tell(parent, facts) if self.tell else status_of(parent)
             answer = self.children(parent, facts)
             found = tuple(await answer if inspect.isawaitable(answer) else answer)
@@ -109,7 +110,7 @@ def composite(
     *,
     of: type[C],
     owns: tuple[type[Resource], ...],
-    read: Callable[[C, Context], Facts] | None = None,
+    read: Callable[[C, Context], Facts | Awaitable[Facts]] | None = None,
     tell: Callable[[C, Facts], CompositeStatus] | None = None,
     pause: str = "",
     spares_users: bool = False,

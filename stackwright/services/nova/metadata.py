@@ -24,6 +24,7 @@ from stackwright.services.nova.kinds.services import NovaMetadata
 PORT = 8775
 PROCESSES = 2
 SNIPPET = "05-nova-metadata.conf"
+CONDITION, NOT_REACHABLE = "NovaComputeServiceConfigReady", "NotReachable"
 
 
 def files(resource: NovaMetadata, facts: NovaFacts) -> tuple[ConfigFile, ...]:
@@ -57,7 +58,7 @@ def exports(resource: NovaMetadata, facts: NovaFacts) -> Iterator[Export]:
     text = ini.render({"DEFAULT": said})
     content = {SNIPPET: f"# {why}\n{text}" if why else text}
     for secret in secret_names(facts.name):
-        yield Export(secret, content, condition="NovaComputeServiceConfigReady", noted=secret)
+        yield Export(secret, content, condition=CONDITION, noted=secret)
 
 
 def secret_names(name: str) -> tuple[str, ...]:
@@ -83,7 +84,7 @@ def tell(resource: NovaMetadata, facts: NovaFacts | None, look: Look) -> Told[No
     told = programs.tell(resource, facts, look)
     why = unreached(facts) if facts is not None else ""
     # It holds all the same: agents in the cluster need no other address.
-    said = (Finding("NovaComputeServiceConfigReady", "True", "NotReachable", why),) if why else ()
+    said = (Finding(CONDITION, "True", NOT_REACHABLE, why),) if why else ()
     return Told(told.status, said)
 
 

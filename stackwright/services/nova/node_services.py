@@ -24,6 +24,7 @@ from stackwright.blueprint.dataplane.ways import Way
 from stackwright.blueprint.ini import Problem
 from stackwright.blueprint.places import broker_places, url_place
 from stackwright.blueprint.providers import Sight
+from stackwright.blueprint.secret_values import texts_of
 from stackwright.kube import conditions
 from stackwright.kube.builtin import Secret
 from stackwright.kube.plan import Ends, Wait
@@ -32,6 +33,7 @@ from stackwright.services.nova.api import OPTIONS
 from stackwright.services.nova.kinds.cell import NovaCell
 from stackwright.services.nova.kinds.external_compute import CELL_READY, NovaExternalCompute
 from stackwright.services.nova.kinds.nova import Nova
+from stackwright.services.nova.kinds.services import NovaMetadata
 
 COMPUTE = "nova-compute"
 PATH = "/v2.1/os-services"
@@ -91,8 +93,11 @@ def ways(files: Mapping[str, str], sight: Sight) -> Iterator[Way]:
                 yield Way(str(server), *url_place(server.offer.urls[interface]))
 
 
-def hand_on_metadata(cell: str, sight: Sight) -> Iterator[Files | Wait]:
-    """Yield how agents reach the metadata service of a cell: its own, or the one of all cells."""
+def hand_on_metadata(cell: str, snippet: str, sight: Sight) -> Iterator[Files | Wait]:
+    """Yield how agents reach the metadata service of a cell: its own, or the one of all cells.
+
+    An agent that is not told where it is would ask its own machine. The user's `snippet` may tell it, too.
+    """
     there = _find_cell(cell, sight, "InputReady")
     if isinstance(there, Wait):
         yield there
@@ -106,10 +111,30 @@ def hand_on_metadata(cell: str, sight: Sight) -> Iterator[Files | Wait]:
         # A cell that somebody made alone; there is no Nova to ask.
         return
     secret = metadata.secret_names(service)[-1]
-    if sight(Secret, secret) is None:
+    written = sight(Secret, secret)
+    if written is None:
         yield _explain_metadata(cell, service, secret, sight)
-        return
-    yield Files(of_secret(secret))
+    elif not any(map(_says_where, (texts_of(written).get(metadata.SNIPPET, ""), snippet))):
+        yield _explain_unreached(service, secret, sight)
+    else:
+        yield Files(of_secret(secret))
+
+
+def _says_where(text: str) -> bool:
+    """Return whether a snippet says where the metadata service is."""
+    said = ini.parse(text)
+    return not isinstance(said, Problem) and any(said.get("DEFAULT", {}).get("nova_metadata_host", ()))
+
+
+def _explain_unreached(service: str, secret: str, sight: Sight) -> Wait:
+    """Return why the Secret of a metadata service does not say where it is."""
+    there = sight(NovaMetadata, service)
+    stated = conditions.find(there.status.conditions, metadata.CONDITION) if there is not None else None
+    if stated is not None and stated.reason == metadata.NOT_REACHABLE:
+        message = f"NovaMetadata {service}: {stated.message}"
+        return Wait("MetadataConfigMissing", message, "InputReady", ends=Ends.BY_USER)
+    message = f"Secret {secret} does not say where the metadata service is yet; NovaMetadata {service} writes it"
+    return Wait("MetadataConfigMissing", message, "InputReady")
 
 
 def _explain_metadata(cell: str, service: str, secret: str, sight: Sight) -> Wait:
@@ -219,7 +244,7 @@ NODE_SERVICES = (
         annotation="nova.openstack.org/cell",
         binding=Binding("cellName", NovaCell, "Nova cannot move a compute to another cell"),
         playbook="stackwright.edpm.nova",
-        roles=("stackwright.edpm.edpm_nova",),
+        roles=("stackwright.edpm.edpm_nova", "stackwright.edpm.edpm_libvirt"),
         folder="nova",
         override="02-nova-override.conf",
         images={
@@ -256,7 +281,7 @@ NODE_SERVICES = (
         ),
         brings=SERVERS,
         hands_on=hand_on_metadata,
-        looks=(NovaCell, Nova),
+        looks=(NovaCell, Nova, NovaMetadata),
         ways=ways,
         host_variables=("edpm_nova_host",),
         host_options=(("DEFAULT", "host"),),

@@ -115,7 +115,9 @@ class Serving(Plane):
         await neighbours.network_databases(self.client, self.namespace, "192.0.2.9")
         await self.put(ConfigMap, "ovncontroller-config", data={"ovsdb-config": "ovn-remote: tcp:192.0.2.9:6642\n"})
         await self.secret("neutron-ovn-metadata-agent-neutron-config", **{"10-neutron-metadata.conf": "[ovn]\n"})
-        await self.secret("nova-metadata-compute-config", **{"05-nova-metadata.conf": "[DEFAULT]\n"})
+        await self.secret(
+            "nova-metadata-compute-config", **{"05-nova-metadata.conf": "[DEFAULT]\nnova_metadata_host = 192.0.2.7\n"}
+        )
 
 
 @contextlib.asynccontextmanager

@@ -185,6 +185,38 @@ async def test_a_run_whose_pod_dies_is_picked_up_again(client: Client, namespace
         assert len(here.machines.runs_of("prepare")) == 1
 
 
+async def test_a_run_that_is_deleted_at_work_is_not_forgotten(client: Client, namespace: str) -> None:
+    """The user stops it, and sets the input back: the machine may have half of the change."""
+    async with plane(client, namespace) as here, here.operator():
+        await here.role()
+        await here.node("one", node={"ansibleVars": {"rack": "cellar"}})
+        await here.ready(OpenStackDataPlaneNode, "one")
+        here.hold("prepare")
+        await here.node("one", node={"ansibleVars": {"rack": "attic"}})
+        at_work = await eventually(
+            client,
+            OpenStackDataPlaneNode,
+            "one",
+            namespace,
+            lambda node: node.status.running is not None and node.status.running.name == "prepare",
+        )
+        assert at_work.status.running is not None
+        await here.node("one", node={"ansibleVars": {"rack": "cellar"}})
+        await client.delete(OpenStackAnsibleEE, at_work.status.running.run, namespace)
+        stopped = await eventually(
+            client,
+            OpenStackDataPlaneNode,
+            "one",
+            namespace,
+            lambda node: node.status.services[1].sequence > at_work.status.services[1].sequence,
+        )
+        assert (stopped.status.deployed, stopped.status.services[1].appliedHash) == (False, "")
+        here.release()
+        again = await here.ready(OpenStackDataPlaneNode, "one")
+        assert again.status.services[1].run != at_work.status.running.run
+        assert len(here.machines.runs_of("prepare")) >= 2
+
+
 async def test_two_runs_never_touch_one_node_at_once(client: Client, namespace: str) -> None:
     async with plane(client, namespace) as here, here.operator():
         here.hold("mine")

@@ -73,7 +73,7 @@ MUTANTS = (
     Mutant(
         "a run begins although another one took its node a moment ago",
         "stackwright/controllers/dataplane/runs.py",
-        "    if _find_busy(run, world):\n        return",
+        "    if _find_holder(run, world) is not None:\n        return",
         "    if False:\n        return",
         (f"{BEGINNINGS}::test_a_run_that_another_one_forestalls_waits_and_is_in_no_error",),
     ),
@@ -101,8 +101,8 @@ MUTANTS = (
     Mutant(
         "an image that nobody can pull reads as if nobody had to act",
         "stackwright/controllers/dataplane/stuck_runs.py",
-        "ends=Ends.PERHAPS_BY_USER",
-        "ends=Ends.BY_ITSELF",
+        'Wait("PodTrouble", message, JOB_READY, poll, ends=Ends.PERHAPS_BY_USER)',
+        'Wait("PodTrouble", message, JOB_READY, poll, ends=Ends.BY_ITSELF)',
         (f"{STUCK_RUNS}::test_a_pod_that_does_not_start_is_a_warning",),
     ),
     Mutant(

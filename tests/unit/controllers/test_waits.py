@@ -43,7 +43,7 @@ WHO_ENDS = {
     "MariaDBServerNotReady": {ITSELF},
     "MemcachedNotReady": {ITSELF},
     "NodeAddressMissing": {ITSELF},
-    "NodeBusy": {ITSELF},
+    "NodeBusy": {ITSELF, PERHAPS},
     "NodeNotReady": {ITSELF},
     "NodePortMissing": {ITSELF},
     # The run is given up, and its role plans another one.
@@ -124,6 +124,9 @@ WHO_ENDS = {
     "HostNotMapped": {ITSELF},
     "MetadataConfigMissing": {ITSELF, USER},
     "MigrationKeyMissing": {ITSELF},
+    "NodePaused": {ITSELF},
+    "PodLost": {PERHAPS},
+    "SshKeyUnusable": {USER},
     "NeutronAPIMissing": {AUTHOR},
     "NovaCellMissing": {AUTHOR},
     "NovaCellNotReady": {ITSELF},

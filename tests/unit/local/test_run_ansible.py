@@ -153,6 +153,54 @@ def test_operators_and_the_program_call_the_same_options_public() -> None:
     assert program.PUBLIC == run_log.PUBLIC
 
 
+ESCAPED = "se\"cret\\w\u00f6rd's\tend"
+LOGIN = json.dumps({"auths": {"registry.example": {"username": "puller", "password": ESCAPED, "more": ["list-word"]}}})
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        pytest.param(json.dumps({"p": ESCAPED}), id="json"),
+        pytest.param(json.dumps({"p": ESCAPED}, ensure_ascii=False), id="json-with-its-letters"),
+        pytest.param(repr({"p": ESCAPED}), id="python"),
+        pytest.param(ESCAPED, id="as-it-is"),
+    ],
+)
+def test_a_secret_with_escapes_is_cut_out_by_both(tmp_path: Path, written: str) -> None:
+    key = tmp_path / "key"
+    key.write_text(ESCAPED)
+    (line,) = program.lines(
+        event("runner_on_failed", res={"msg": written}), secrets=program.read_secrets(tmp_path / "nothing", key)
+    )
+    # An image of somebody else's may hide nothing.
+    open_line = json.dumps({"host": "compute-0", "status": "failed", "task": "t", "message": written})
+    progress = run_log.read_lines(run_log.Progress(), [open_line], run_log.secret_words([ESCAPED]))
+    for said in (line["message"], progress.hosts["compute-0"].message):
+        assert "(hidden)" in said
+        assert "cret" not in said
+
+
+def test_a_login_to_a_registry_is_cut_out_by_both(tmp_path: Path) -> None:
+    mounted = tmp_path / "hidden" / "one"
+    mounted.mkdir(parents=True)
+    (mounted / ".dockerconfigjson").write_text(LOGIN)
+    (mounted / "..data").write_text("Kubernetes' own")
+    secrets = set(program.read_secrets(tmp_path / "hidden", tmp_path / "nothing"))
+    assert {ESCAPED, "list-word"} <= secrets & run_log.secret_words([LOGIN])
+    assert secrets == run_log.secret_words([LOGIN])
+
+
+@pytest.mark.parametrize("text", ["{", "{" * 100_000, '{"a": 1}', "[1, 2]"])
+def test_what_is_no_json_with_words_has_none(text: str) -> None:
+    assert list(program.values_of(text)) == []
+    assert run_log.secret_words([text, "s3cr3t-word"]) >= {"s3cr3t-word"}
+
+
+def test_half_a_character_in_json_breaks_nothing() -> None:
+    assert "s3cr3t-word" in run_log.secret_words(['{"a": "s3cr3t-word", "b": "half of it \\ud800"}'])
+    assert list(program.forms("half of it \ud800"))
+
+
 @pytest.mark.parametrize(
     "written",
     [
@@ -220,6 +268,40 @@ def test_a_host_is_done_as_soon_as_that_is_known(seen: dict[str, Any], done: boo
     last = {"host": "compute-0", "status": "done", "task": "", "message": ""}
     assert (last in list(program.lines(seen, ends=True))) == done
     assert last not in list(program.lines(seen))
+
+
+@pytest.mark.parametrize(
+    ("first", "state"),
+    [
+        pytest.param(event("runner_on_ok", task_action="ansible.builtin.copy"), "Failed", id="it-answered"),
+        pytest.param(
+            event("runner_on_failed", task_action="command", ignore_errors=True, res={"msg": "x"}),
+            "Failed",
+            id="it-answered-with-a-failure-that-was-expected",
+        ),
+        pytest.param(event("runner_on_ok", task_action="ansible.builtin.assert"), "Unreachable", id="nobody-asked-it"),
+        pytest.param(event("runner_on_ok", task_action="validate_argument_spec"), "Unreachable", id="only-here"),
+        pytest.param(
+            event("runner_on_ok", task_action="command", res={"_ansible_delegated_vars": {}}),
+            "Unreachable",
+            id="another-one-answered",
+        ),
+        pytest.param(event("runner_on_skipped", task_action="command"), "Unreachable", id="a-task-that-was-skipped"),
+        pytest.param(event("runner_on_ok", host="compute-1", task_action="command"), "Unreachable", id="others-did"),
+    ],
+)
+def test_a_machine_that_answers_and_then_does_not_has_failed(tmp_path: Path, first: dict[str, Any], state: str) -> None:
+    """What the run changed may have cut it off; one that never answered says nothing of the change."""
+    gone = event("runner_on_unreachable", task="Load the network", res={"msg": "no route"})
+    stats = event("playbook_on_stats", dark={"compute-0": 1})
+    log = read_to_the_end(begin(tmp_path, [first, gone, stats], status="failed"))
+    # The lines of a log are read again from somewhere in it.
+    progress = run_log.read_lines(run_log.Progress(), log.splitlines())
+    for start in range(len(log.splitlines())):
+        progress = run_log.read_lines(progress, log.splitlines()[start:])
+    found = progress.hosts["compute-0"]
+    assert (found.state, found.task) == (state, "Load the network")
+    assert found.message == (f"{program.LOST}: no route" if state == "Failed" else "no route")
 
 
 @pytest.mark.parametrize(
@@ -372,6 +454,15 @@ def test_a_machine_that_kept_ansible_waiting_for_too_long_is_the_one_that_failed
     assert (found["three"].task, found["three"].message) == ("Hang on (hidden)", program.HUNG)
     assert {found[name].message for name in ("one", "two", "five")} == {program.STOPPED}
     assert found["four"].message == "no space"
+
+
+def test_what_waits_for_somebody_before_ansible_begins_is_told(tmp_path: Path) -> None:
+    """ssh-add asks for a passphrase, say."""
+    question = "Agent pid 12\r\nEnter passphrase for /runner/artifacts/run/ssh_key_data: "
+    log = read_to_the_end(begin(tmp_path, [], question, status="timeout"))
+    progress = run_log.read_lines(run_log.Progress(), log.splitlines())
+    (host,) = run_log.conclude(progress, ("one",), succeeded=False)
+    assert host.message == f"{program.STOPPED}: Enter passphrase for /runner/artifacts/run/ssh_key_data:"
 
 
 @pytest.mark.parametrize(

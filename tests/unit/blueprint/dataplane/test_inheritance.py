@@ -89,6 +89,17 @@ def test_whether_ansible_runs_is_the_nodes_word_first(of_role: bool | None, own:
         ("2024-01-01", "2024-01-01"),
         ("true-ish", "true-ish"),
         ("5", 5),
+        ("5\n", 5),
+        ("-1.5", -1.5),
+        ("true", True),
+        ("1.10", "1.10"),
+        ("1e5", "1e5"),
+        ("-0", "-0"),
+        ("NaN", "NaN"),
+        ("-Infinity", "-Infinity"),
+        ("1e400", "1e400"),
+        ('{"a": [1e400]}', '{"a": [1e400]}'),
+        ("[" * 100_000, "[" * 100_000),
         ("[1, 2]", [1, 2]),
         ("", ""),
     ],
@@ -101,6 +112,7 @@ def look(kind: type[R], name: str, *, namespace: str = "") -> R | None:
     there: dict[tuple[type[Any], str], Any] = {
         (ConfigMap, "plain"): ConfigMap(data={"colour": "red", "password": "none"}),
         (Secret, "hidden"): Secret(data={"password": base64.b64encode(b"s3cret").decode()}),
+        (ConfigMap, "halves"): ConfigMap(data={"word": '["\\ud800"]'}),
         (ConfigMap, "odd"): ConfigMap(data={"not-a-name": "1"}),
     }
     return there.get((kind, name))
@@ -127,7 +139,11 @@ def test_a_variable_of_a_secret_stays_apart_and_the_resource_wins() -> None:
 
 @pytest.mark.parametrize(
     ("of", "words"),
-    [({"secretRef": "gone"}, "Secret gone does not exist"), ({"configMapRef": "odd"}, "the key not-a-name")],
+    [
+        ({"secretRef": "gone"}, "Secret gone does not exist"),
+        ({"configMapRef": "odd"}, "the key not-a-name"),
+        ({"configMapRef": "halves"}, "the value of word has half of a character"),
+    ],
 )
 def test_a_source_that_is_missing_or_wrong_is_named(of: dict[str, str], words: str) -> None:
     found = variables.gather(machine(NodeSection(ansibleVarsFrom=(source(**of),))), look, "InputReady")

@@ -18,8 +18,16 @@ from stackwright.api.ansibleee import (
     RunNode,
 )
 from stackwright.api.base import ObjectMeta
-from stackwright.api.dataplane import OpenStackDataPlaneNode, OpenStackDataPlaneNodeSpec, ServiceRecord
-from stackwright.blueprint.dataplane.records import HIGHEST_OF_USER, fold, is_for_node
+from stackwright.api.dataplane import OpenStackDataPlaneNode, OpenStackDataPlaneNodeSpec, RunningService, ServiceRecord
+from stackwright.blueprint.dataplane.records import (
+    HIGHEST_OF_USER,
+    find_lost,
+    find_running,
+    fold,
+    is_for_node,
+    names_of,
+    with_lost,
+)
 from stackwright.blueprint.dataplane.schedule import (
     LARGEST_RUN,
     Backoff,
@@ -30,6 +38,9 @@ from stackwright.blueprint.dataplane.schedule import (
     plan_runs,
 )
 from stackwright.kube import clock
+from stackwright.kube.pace import is_urgent
+from stackwright.kube.resource import CustomResource
+from stackwright.services.nova.kinds.external_compute import NovaExternalCompute
 
 START = datetime(2026, 11, 16, tzinfo=UTC)
 SERVICES = ("reach", "prepare", "harden")
@@ -215,8 +226,12 @@ def changed(name: str, *records: ServiceRecord) -> Candidate:
     return Candidate(name, (dues()[0], Due("prepare", "prepare-2", "prepare"), dues()[2]), tuple(before.values()))
 
 
-def broken(state: str = "Failed", inputs: str = "prepare-2") -> ServiceRecord:
-    return msgspec.structs.replace(failed("prepare", 1, state=state), inputHash=inputs)
+def broken(state: str = "Failed", inputs: str = "prepare-2", *, before: bool = False) -> ServiceRecord:
+    """A record of the change; `before` is whether it failed before its last run."""
+    return msgspec.structs.replace(failed("prepare", 1, state=state), inputHash=inputs, failed=before)
+
+
+CUT_OFF = broken("Unreachable", before=True)
 
 
 @pytest.mark.parametrize(
@@ -228,6 +243,8 @@ def broken(state: str = "Failed", inputs: str = "prepare-2") -> ServiceRecord:
         pytest.param((broken(), broken(), None, None, None), 3, ["c"], id="only-as-many-as-may-be-lost"),
         pytest.param((broken(), broken(), broken(), None), 3, [], id="a-whole-batch"),
         pytest.param((broken("Unreachable"), broken("Unreachable"), None), 1, ["c"], id="dead-machines-say-nothing"),
+        pytest.param((CUT_OFF, CUT_OFF, None), 1, [], id="those-that-failed-and-do-not-answer-since-say-it-still"),
+        pytest.param((CUT_OFF, broken(), None), 1, [], id="one-of-them-retried-before-the-other"),
         pytest.param((broken("Interrupted"), broken("NotBegun"), None), 1, ["c"], id="lost-runs-say-nothing"),
         pytest.param((broken(inputs="prepare-1"), broken(inputs="prepare-1"), None), 1, ["a", "b", "c"], id="mended"),
         pytest.param((broken(), broken(), None, None), None, ["c", "d"], id="without-a-bound-all-at-once"),
@@ -245,19 +262,49 @@ def test_a_change_that_fails_on_the_first_nodes_goes_no_further(
     assert schedule.again is not None or "a" in expected
 
 
-def test_a_broken_change_takes_as_many_nodes_as_it_may_and_no_more() -> None:
+@pytest.mark.parametrize(
+    ("most", "lost", "later"),
+    [
+        pytest.param(3, 3, "Failed", id="it-fails"),
+        pytest.param(1, 2, "Unreachable", id="it-cuts-machines-off"),
+        pytest.param(3, 3, "Interrupted", id="its-runs-are-lost-then"),
+    ],
+)
+def test_a_broken_change_takes_as_many_nodes_as_it_may_and_no_more(most: int, lost: int, later: str) -> None:
     wanted = {"reach": "reach-1", "prepare": "prepare-2", "harden": "harden-1"}
     records = {name: tuple(map(applied, SERVICES)) for name in "abcdefgh"}
+    runs: list[OpenStackAnsibleEE] = []
+    again = {"Interrupted": "Unknown"}.get(later, later)
     now = START
     for _ in range(20):
         nodes = [changed(name, *records[name]) for name in records]
-        runs = [
-            ended(new, dict.fromkeys(new.nodes, "prepare-2"), now, dict.fromkeys(new.nodes, "Failed"))
-            for new in plan_runs(nodes, (), now, most=3).runs
+        tried = {name for run in runs for name in (entry.name for entry in run.spec.nodes)}
+        runs += [
+            ended(
+                new,
+                dict.fromkeys(new.nodes, "prepare-2"),
+                now,
+                {name: again if name in tried else "Failed" for name in new.nodes},
+            )
+            for new in plan_runs(nodes, runs, now, most=most).runs
         ]
         records = {name: fold(records[name], wanted, name, runs) for name in records}
         now += timedelta(minutes=15)
-    assert sum(1 for each in records.values() if any(record.failures for record in each)) == 3
+    assert sum(1 for each in records.values() if any(record.failures for record in each)) == lost
+    assert {record.state for each in records.values() for record in each if record.failures} == {later}
+
+
+def test_what_failed_is_forgotten_with_other_inputs_and_when_it_is_applied() -> None:
+    def prepare(wanted: str, *runs: OpenStackAnsibleEE) -> ServiceRecord:
+        (record,) = fold((CUT_OFF,), {"prepare": wanted}, "a", runs)
+        return record
+
+    def run(state: str) -> OpenStackAnsibleEE:
+        return ended(NewRun("prepare", ("a",), 2, ""), {"a": "prepare-2"}, START, {"a": state})
+
+    assert prepare("prepare-2", run("Unreachable")).failed
+    assert not prepare("prepare-2", run("Ok")).failed
+    assert not prepare("prepare-3").failed
 
 
 def test_a_new_node_is_tried_also_where_a_change_is_held() -> None:
@@ -288,6 +335,95 @@ def test_a_run_that_did_not_get_to_its_end_leaves_nothing_that_can_be_relied_on(
     # The user changed it back: the first inputs were applied once, and have to be applied again.
     records = fold(before, {"reach": "reach-1", "prepare": "prepare-1"}, "a", [run])
     assert [(record.name, record.appliedHash) for record in records] == [("reach", "reach-1"), ("prepare", "")]
+
+
+def test_a_run_that_is_deleted_in_its_middle_leaves_nothing_that_can_be_relied_on() -> None:
+    going = OpenStackAnsibleEE(metadata=ObjectMeta(name="r"), spec=OpenStackAnsibleEESpec(playbook="p"))
+    running = RunningService(name="prepare", run="r", task="Write it")
+    assert find_lost(running, names_of([going])) is None
+    assert find_lost(None, ()) is None
+    before = (applied("reach"), msgspec.structs.replace(applied("prepare"), exports={"config": "digest"}))
+    lost = with_lost(before, find_lost(running, ()))
+    # The user changed it back, and it is applied once more, and at once.
+    reach, prepare = fold(lost, {"reach": "reach-1", "prepare": "prepare-1"}, "a", ())
+    assert reach.appliedHash == "reach-1"
+    assert (prepare.appliedHash, prepare.state, prepare.failures) == ("", "Interrupted", 0)
+    assert prepare.exports == {"config": "rolling"}
+    (new,) = plan_runs((Candidate("a", dues(), (reach, prepare)),), (), START).runs
+    assert (new.service, new.sequence) == ("prepare", 3)
+    # What was recorded before it was deleted is known, and what was lost is recorded once.
+    assert with_lost(lost, running) == lost
+    (first,) = with_lost((), running)
+    assert (first.name, first.run, first.appliedHash) == ("prepare", "r", "")
+
+
+def test_a_run_that_is_deleted_while_it_waits_leaves_the_machine_as_it_was() -> None:
+    entry = RunNode(name="a", host="a", inputHash="prepare-2")
+    waiting = OpenStackAnsibleEE(
+        metadata=ObjectMeta(name="r"), spec=OpenStackAnsibleEESpec(playbook="p", service="prepare", nodes=(entry,))
+    )
+    pending, working = (
+        msgspec.structs.replace(waiting, status=OpenStackAnsibleEEStatus(jobStatus=status))
+        for status in ("Pending", "Running")
+    )
+    assert [
+        of is not None and of.waits for run in (waiting, pending, working) for of in (find_running("a", [run]),)
+    ] == [
+        True,
+        False,
+        False,
+    ]
+    before = (applied("reach"), msgspec.structs.replace(applied("prepare"), exports={"config": "digest"}))
+    (_, prepare) = fold(
+        with_lost(before, find_running("a", [waiting])), {"reach": "reach-1", "prepare": "prepare-2"}, "a", ()
+    )
+    # It serves, so that maxUnavailable counts it when its next run begins.
+    assert (prepare.appliedHash, prepare.exports) == ("prepare-1", {"config": "digest"})
+    assert Candidate("a", (Due("prepare", "prepare-2", ""),), (prepare,)).serves
+    (_, prepare) = fold(
+        with_lost(before, find_running("a", [waiting])), {"reach": "reach-1", "prepare": "prepare-1"}, "a", ()
+    )
+    assert (prepare.appliedHash, prepare.state) == ("prepare-1", "Applied")
+
+
+@pytest.mark.parametrize("of", [OpenStackDataPlaneNode, NovaExternalCompute])
+def test_that_a_run_waits_no_more_is_written_at_once(of: type[CustomResource]) -> None:
+    """Else a run that is deleted at its work would count as one that never began."""
+
+    def urgent(before: RunningService | None, now: RunningService | None) -> bool:
+        ready = {"type": "Ready", "status": "False", "severity": "Info"}
+        old, new = (
+            msgspec.convert(
+                {
+                    "metadata": {"name": "a"},
+                    "spec": {"role": "r", "ansibleHost": "a"},
+                    "status": {"conditions": [ready], "running": each and msgspec.to_builtins(each)},
+                },
+                of,
+            )
+            for each in (before, now)
+        )
+        return is_urgent(old, new.status)
+
+    waits, works = RunningService(run="r", waits=True), RunningService(run="r")
+    assert urgent(waits, works)
+    assert urgent(waits, None)
+    assert not any((urgent(None, waits), urgent(works, works), urgent(waits, waits), urgent(None, works)))
+
+
+def test_the_run_after_one_that_was_lost_has_another_number() -> None:
+    """With the same number it would have the name of the one that was lost, too."""
+    before = (msgspec.structs.replace(applied("reach"), sequence=5), applied("prepare"), applied("harden"))
+    wanted = {"reach": "reach-1", "prepare": "prepare-2", "harden": "harden-1"}
+    candidates = [
+        Candidate(
+            "a", tuple(Due(name, inputs, name) for name, inputs in wanted.items()), fold(records, wanted, "a", ())
+        )
+        for records in (before, with_lost(before, RunningService(name="prepare", run="r")))
+    ]
+    lost, again = (plan_runs((each,), (), START).runs[0] for each in candidates)
+    assert (lost.service, again.service) == ("prepare", "prepare")
+    assert again.sequence > lost.sequence
 
 
 def not_begun(new: NewRun, now: datetime) -> OpenStackAnsibleEE:

@@ -2,21 +2,24 @@
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from types import SimpleNamespace
 from typing import Any, TypeVar
 
 import msgspec
 import pytest
 
-from stackwright.api.annotations import DEPLOYED_BY
-from stackwright.api.ansibleee import OpenStackAnsibleEE
+from stackwright.api.annotations import DEPLOYED_BY, PAUSED
+from stackwright.api.ansibleee import OpenStackAnsibleEE, OpenStackAnsibleEEStatus
 from stackwright.api.dataplane import OpenStackDataPlaneNode, OpenStackDataPlaneRole
 from stackwright.api.dataplane_service import OpenStackDataPlaneService
 from stackwright.api.network import DNSData
 from stackwright.blueprint.dataplane.inheritance import inherit
 from stackwright.blueprint.dataplane.inputs import Work
+from stackwright.blueprint.dataplane.records import names_of
 from stackwright.blueprint.dataplane.schedule import Backoff, Due
 from stackwright.blueprint.dataplane.variables import Variables
 from stackwright.blueprint.secret_values import encode, texts_of
+from stackwright.blueprint.ssh_keys import make_pair
 from stackwright.controllers.dataplane import nodes, roles, runs
 from stackwright.controllers.dataplane.gathering import Gathering
 from stackwright.controllers.dataplane.memory import Memory
@@ -83,7 +86,7 @@ def prepared(of: OpenStackDataPlaneNode) -> Prepared:
 
 def planned(of: OpenStackDataPlaneNode, *runs: OpenStackAnsibleEE) -> dict[str, list[str]]:
     """Return the runs that are kept, and those that begin."""
-    candidate = roles._candidate(of, prepared(of))
+    candidate = roles._candidate(of, prepared(of), names_of(runs))
     seen = roles.Seen((WORK,), {"one": of}, {"one": prepared(of)}, runs, candidates=(candidate,), now=NOW)
     found = [item for item in roles.children(ROLE, seen, Backoff()) if isinstance(item, Child)]
     names: dict[bool, list[str]] = {True: [], False: []}
@@ -109,7 +112,32 @@ def test_a_node_records_its_run_and_the_role_keeps_it() -> None:
     more = Prepared(inherit(one, ROLE), Variables(), (Due("prepare", "h", "c"), Due("harden", "h", "c")))
     later = msgspec.structs.replace(one, status=nodes.tell(one, nodes.Seen(more)))
     assert (later.status.deployed, later.status.firstDeployedAt) == (False, before.status.finishedAt)
-    assert roles._candidate(later, more).serves
+    assert roles._candidate(later, more, ()).serves
+
+
+def test_a_run_that_was_deleted_in_its_middle_is_recorded_before_another_begins() -> None:
+    done = told(node(), run("prepare", "h", LATE))
+    going = msgspec.structs.replace(
+        run("prepare", "other", LATE), status=type(run("x", "h", LATE).status)(jobStatus="Pending")
+    )
+    spec = msgspec.structs.replace(going.spec, sequence=2)
+    metadata = msgspec.structs.replace(going.metadata, name="prepare-2")
+    going = msgspec.structs.replace(going, spec=spec, metadata=metadata)
+    at_work = told(done, going)
+    assert at_work.status.running is not None
+    assert planned(at_work)["begun"] == []
+    stopped = told(at_work)
+    (record,) = stopped.status.services
+    assert (record.appliedHash, record.state, stopped.status.deployed) == ("", "Interrupted", False)
+    (begun,) = planned(stopped)["begun"]
+    assert begun != "prepare-2"
+
+
+@pytest.mark.parametrize(("said", "begun"), [("true", 0), ("false", 1)])
+def test_nothing_begins_on_a_node_that_is_paused(said: str, begun: int) -> None:
+    of = node()
+    of = msgspec.structs.replace(of, metadata=msgspec.structs.replace(of.metadata, annotations={PAUSED: said}))
+    assert len(planned(of)["begun"]) == begun
 
 
 def test_a_node_says_which_run_of_somebody_else_has_it() -> None:
@@ -146,7 +174,7 @@ def test_nodes_share_a_run_only_as_long_as_its_inventory_fits_into_a_secret() ->
     whole = {
         name: Prepared(inherit(each, ROLE), variables, (Due("prepare", "h", "c"),)) for name, each in every.items()
     }
-    candidates = tuple(roles._candidate(each, whole[name]) for name, each in every.items())
+    candidates = tuple(roles._candidate(each, whole[name], ()) for name, each in every.items())
     seen = roles.Seen((WORK,), every, whole, candidates=candidates, now=NOW)
     found = [item for item in roles.children(ROLE, seen, Backoff()) if isinstance(item, Child)]
     secrets = [msgspec.convert(item.body, Secret) for item in found if item.of is Secret]
@@ -176,7 +204,8 @@ def test_a_run_of_a_service_that_the_role_no_longer_has_goes() -> None:
     assert planned(told(node()), run("former", "x", LATE))["kept"] == []
 
 
-KEY_SECRET = made(Secret, "key", data=encode({"ssh-privatekey": "k"}))
+PRIVATE_KEY = make_pair("word", "us").private
+KEY_SECRET = made(Secret, "key", data=encode({"ssh-privatekey": PRIVATE_KEY}))
 SERVICE = made(OpenStackDataPlaneService, "prepare", spec={"playbook": "p"})
 
 
@@ -185,6 +214,7 @@ class Caches:
     """The context of a pass, as far as it looks."""
 
     objects: tuple[Resource, ...]
+    client: Any = None
 
     def store(self, kind: type[R]) -> Store[R]:
         found: Store[R] = Store()
@@ -302,13 +332,15 @@ def test_a_node_with_services_of_operators_keeps_its_machine_whatever_its_addres
     assert runs.find_keys(free, "one.example:22") == (f"former.example {key}",)
     assert told(free).status.hostKeys == ()
     for known, of, reason in ((other, moved, "MachineChanged"), (key, moved, ""), (other, free, "")):
-        secret = made(Secret, "key", data=encode({"ssh-privatekey": "k", "known_hosts": f"one.example {known}\n"}))
+        secret = made(
+            Secret, "key", data=encode({"ssh-privatekey": PRIVATE_KEY, "known_hosts": f"one.example {known}\n"})
+        )
         found = prepare(of, ROLE, (WORK,), lambda kind, *_, it=secret, **__: it if kind is Secret else None)
         assert (found.reason if isinstance(found, Wait) else "") == reason
 
 
 def test_a_node_with_services_of_operators_keeps_its_host_name() -> None:
-    key = made(Secret, "key", data=encode({"ssh-privatekey": "k"}))
+    key = made(Secret, "key", data=encode({"ssh-privatekey": PRIVATE_KEY}))
 
     def look(kind: type[Any], name: str, **_: Any) -> Any:
         return key if kind is Secret and name == "key" else None
@@ -338,3 +370,31 @@ def test_a_node_that_is_renamed_while_an_operator_begins_tells_the_name_of_the_r
     assert name_with([owner]) == "one"
     # The service tells its own name once it ran; runs of users and of the role bind no name.
     assert [name_with([owner], LATE), name_with([]), name_with([OWNER])] == ["other"] * 3
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+async def test_a_run_that_only_the_cache_does_not_have_was_not_deleted(*, is_there: bool) -> None:
+    """Else each node of a run that has just begun would count as changed by half when another replica takes over."""
+    done = told(node(), run("prepare", "h", LATE))
+    going = msgspec.structs.replace(run("prepare", "h", LATE), status=OpenStackAnsibleEEStatus(jobStatus="Running"))
+    metadata = msgspec.structs.replace(going.metadata, name="prepare-2")
+    spec = msgspec.structs.replace(going.spec, sequence=2)
+    going = msgspec.structs.replace(going, metadata=metadata, spec=spec)
+    at_work = told(done, going)
+    assert at_work.status.running is not None
+    asked: list[str] = []
+
+    async def find(_: Any, name: str, __: str) -> OpenStackAnsibleEE | None:
+        asked.append(name)
+        return going if is_there else None
+
+    caches: Any = Caches((at_work, ROLE, KEY_SECRET, SERVICE), SimpleNamespace(find=find))
+    seen = await nodes._observe(at_work, caches, interests=Interests(), image="image:1")
+    status = nodes.tell(at_work, seen)
+    assert asked == ["prepare-2"]
+    assert (status.running is not None) is is_there
+    applied = {record.name: record.appliedHash for record in status.services}
+    assert applied["prepare"] == ("h" if is_there else "")
+    # Nobody asks where nothing runs.
+    await nodes._observe(done, caches, interests=Interests(), image="image:1")
+    assert asked == ["prepare-2"]

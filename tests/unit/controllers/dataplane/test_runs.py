@@ -507,7 +507,7 @@ def test_secrets_of_the_environment_and_of_volumes_are_hidden_too() -> None:
     def look(_: Any, name: str, **__: Any) -> Secret:
         return Secret(metadata=ObjectMeta(name=name), data=encode({"x": f"word-of-{name}"}))
 
-    assert runs._hidden(of, look) == {f"word-of-{name}" for name in names}  # type: ignore[arg-type]  # it looks
+    assert runs._hidden(of, look) >= {f"word-of-{name}" for name in names}  # type: ignore[arg-type]  # it looks
 
 
 def test_parts_of_a_secret_variable_are_as_secret_as_the_whole() -> None:

@@ -12,12 +12,13 @@ from stackwright.api.dataplane import OpenStackDataPlaneNodeStatus, RunningServi
 from stackwright.blueprint.secret_values import encode
 from stackwright.controllers.dataplane import nodes, run_job, runs
 from stackwright.controllers.dataplane.beginnings import LATE
+from stackwright.controllers.dataplane.occupancy import GivenUp
 from stackwright.controllers.service.missing_pods import LOOK_AGAIN, RefusalEvent
 from stackwright.kube import conditions
 from stackwright.kube.builtin import Job, Pod, Secret
 from stackwright.kube.plan import Wait
 from stackwright.kube.resource import Condition, JsonObject, Resource
-from tests.unit.controllers.dataplane.run_parts import MIDNIGHT, Server, job, owned, owner, run, waiting, world
+from tests.unit.controllers.dataplane.run_parts import MIDNIGHT, Server, job, owned, owner, pod, run, waiting, world
 
 TOKEN = {"name": "TOKEN", "valueFrom": {"secretKeyRef": {"name": "token", "key": "word"}}}
 CERTS: JsonObject = {
@@ -131,6 +132,54 @@ async def test_what_goes_on_by_itself_is_no_alarm(pods: list[Pod], said: str) ->
     wait, severity = await wait_of(mine(), job("a"), *pods)
     assert (wait.reason, severity) == ("Running", "Info")
     assert said in wait.message
+
+
+def ending(of: Pod, since: str = "2020-01-01T00:00:00Z") -> Pod:
+    """Return a pod that had to have ended by then."""
+    metadata = msgspec.structs.replace(of.metadata, deletionTimestamp=since)
+    return msgspec.structs.replace(of, metadata=metadata, spec={"nodeName": "worker-3"})
+
+
+@pytest.mark.parametrize("of", [mine(), owned(mine())], ids=["of-a-user", "of-a-role"])
+async def test_a_pod_of_which_nobody_says_whether_it_has_ended_is_told_with_its_machine(of: OpenStackAnsibleEE) -> None:
+    wait, severity = await wait_of(of, job("a"), ending(waiting("Running", "running")))
+    assert (wait.reason, severity) == ("PodLost", "Warning")
+    assert "delete the Node worker-3" in wait.message
+    # It is looked at again: nothing wakes a run when a machine comes back.
+    assert wait.after
+
+
+@pytest.mark.parametrize(
+    "pod",
+    [
+        pytest.param(ending(waiting("Running", "running"), LATER), id="it-has-time"),
+        pytest.param(ending(waiting("Succeeded", "terminated")), id="it-has-ended"),
+    ],
+)
+async def test_a_pod_that_ends_in_time_is_not_lost(pod: Pod) -> None:
+    wait, _ = await wait_of(mine(), job("a"), pod)
+    assert wait.reason == "Running"
+
+
+async def test_a_run_that_was_given_up_says_which_pod_it_waits_for() -> None:
+    of, pod = owned(mine()), ending(waiting())
+    there = world(Server(of, job("a"), pod))
+    (step,) = runs.decide(of, await runs.observe(of, there)).steps
+    assert isinstance(step, runs.GiveUp)
+    assert "delete the Node worker-3" in step.why
+    there.occupancy.given_up["a"] = GivenUp("job-a", step.why)
+    (wait,) = runs.decide(of, await runs.observe(of, there)).waits
+    assert (wait.reason, conditions.of_wait(wait, of).severity) == ("PodLost", "Warning")
+
+
+async def test_a_run_that_waits_for_a_lost_pod_of_a_deleted_run_says_so() -> None:
+    left = ending(pod("gone", "Running", "one"))
+    left = msgspec.structs.replace(left, metadata=msgspec.structs.replace(left.metadata, namespace="openstack"))
+    of = run("a", "one")
+    waits = runs.decide(of, await runs.observe(of, world(Server(of, left)))).waits
+    wait = next(wait for wait in waits if wait.reason == "NodeBusy")
+    assert conditions.of_wait(wait, of).severity == "Warning"
+    assert wait.message.startswith("Node one is in the run gone. Pod gone-x should have ended")
 
 
 async def test_pods_that_the_profile_refuses_are_told_from_the_events_of_the_job() -> None:

@@ -16,6 +16,7 @@ from stackwright.blueprint.providers import Sight
 from stackwright.blueprint.secret_values import encode
 from stackwright.controllers.needs import sight
 from stackwright.controllers.node_services.preparation import Surroundings
+from stackwright.controllers.node_services.steps import Memory
 from stackwright.kube.builtin import ConfigMap, Secret
 from stackwright.kube.resource import R, Resource
 from stackwright.services.keystone.kinds import KeystoneAPI
@@ -23,6 +24,7 @@ from stackwright.services.neutron.kinds import NeutronAPI, OVNMetadataAgent
 from stackwright.services.nova.kinds.cell import NovaCell
 from stackwright.services.nova.kinds.external_compute import NovaExternalCompute
 from stackwright.services.nova.kinds.nova import Nova
+from stackwright.services.nova.kinds.services import NovaMetadata
 from stackwright.services.ovn.kinds import OVNDBCluster
 from stackwright.services.placement.kinds import PlacementAPI
 
@@ -35,6 +37,9 @@ IMAGES = {
     name: ComponentImage(f"registry.example/{name}:1", ours=True) for name in ("ansible-runner", "compute", "ovn")
 }
 AROUND = Surroundings(SERVICES, IMAGES)
+PRIVATE_KEY = "-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n-----END OPENSSH PRIVATE KEY-----\n"
+# What a metadata service writes that machines can reach.
+WHERE = {"05-nova-metadata.conf": "[DEFAULT]\nnova_metadata_host = 192.0.2.7\n"}
 READY = {"conditions": [{"type": "Ready", "status": "True", "reason": "Ready", "message": "Setup complete"}]}
 
 
@@ -88,16 +93,33 @@ def inventory(host: str = "one", **variables: Any) -> ConfigMap:
     return made(ConfigMap, f"dataplanenode-{host}", data={"inventory": text})
 
 
+def unreached(name: str = "nova-metadata") -> tuple[Resource, ...]:
+    """Return a metadata service that machines outside of the cluster cannot reach, with what it has written."""
+    why = "There is no nova_metadata_host; set override.service.spec.type to NodePort"
+    stated = {
+        "type": "NovaComputeServiceConfigReady",
+        "status": "True",
+        "reason": "NotReachable",
+        "message": why,
+    }
+    snippet = f"# {why}\n[DEFAULT]\nmetadata_proxy_shared_secret = s\n"
+    spec = {"secret": "s", "cellDatabaseHostname": "h", "apiDatabaseHostname": "h", "keystoneAuthURL": "http://k"}
+    return (
+        made(NovaMetadata, name, spec=spec, status={"conditions": [stated]}),
+        secret(f"{name}-compute-config", **{"05-nova-metadata.conf": snippet}),
+    )
+
+
 # All that a compute and an agent on the node `one` need, by name.
 EVERYTHING: tuple[Resource, ...] = (
     node(cell="nova-cell1"),
     role(),
     cell(),
-    secret("key", **{"ssh-privatekey": "private"}),
+    secret("key", **{"ssh-privatekey": PRIVATE_KEY}),
     inventory(),
     secret("nova-cell1-compute-config", **{"01-nova.conf": "[DEFAULT]\n"}),
     secret("nova-cell1-migration-ssh-key", **{"ssh-privatekey": "migrating"}),
-    secret("nova-metadata-compute-config", **{"05-nova-metadata.conf": "[DEFAULT]\n"}),
+    secret("nova-metadata-compute-config", **WHERE),
     made(NeutronAPI, "neutron", spec={"secret": "s", "databaseInstance": "openstack"}, status=READY),
     secret("neutron-ovn-metadata-agent-neutron-config", **{"10-neutron-metadata.conf": "[ovn]\n"}),
     made(
@@ -156,6 +178,10 @@ class Api:
         return await self.read(address, sign, path or sign.path)
 
 
+async def _find_nothing(*_: Any) -> None:
+    return None
+
+
 def asking(api: Api, *others: Resource) -> Any:
     """Return what a pass over a compute works with, in a namespace whose Nova serves."""
     address, keystone = "http://nova.example", "http://keystone.example"
@@ -168,10 +194,13 @@ def asking(api: Api, *others: Resource) -> Any:
     ).look
     return SimpleNamespace(
         interests=SimpleNamespace(begin=lambda *_: there),
-        context=SimpleNamespace(store=lambda kind: SimpleNamespace(list=lambda _: [*There(others).of_kind(kind)])),
+        context=SimpleNamespace(
+            store=lambda kind: SimpleNamespace(list=lambda _: [*There(others).of_kind(kind)]),
+            client=SimpleNamespace(find=_find_nothing),
+        ),
         around=AROUND,
         signs=api,
-        memory=SimpleNamespace(begun={}),
+        memory=Memory(),
         backoff=Backoff(),
         ask_again=5.0,
     )

@@ -52,6 +52,66 @@ def begun(whose: CustomResource) -> OpenStackAnsibleEE:
     return msgspec.convert({"metadata": metadata, "spec": spec}, OpenStackAnsibleEE)
 
 
+def of_role(**spec: str) -> tuple[CustomResource, ...]:
+    """Return a role with a service beside those that its nodes are asked to have."""
+    return role(services=("part",)), made(OpenStackDataPlaneService, "part", spec=spec)
+
+
+@pytest.mark.parametrize(
+    ("asked", "spec"),
+    [
+        pytest.param(CELL, {"playbook": "stackwright.edpm.libvirt"}, id="libvirt"),
+        pytest.param(CELL, {"role": "stackwright.edpm.edpm_libvirt"}, id="the-role-of-libvirt"),
+        pytest.param(METADATA, {"playbook": "stackwright.edpm.ovn"}, id="ovn"),
+        pytest.param(METADATA, {"role": "stackwright.edpm.edpm_ovn"}, id="the-role-of-ovn"),
+        pytest.param(METADATA, {"role": "stackwright.edpm.edpm_ovs"}, id="the-role-of-open-vswitch"),
+    ],
+)
+def test_a_part_of_a_service_is_not_deployed_beside_it(asked: str, spec: dict[str, str]) -> None:
+    """Each would write the same units with its own image, and restart the network of servers."""
+    new = node(**{"cell": "c1"} if asked == CELL else {"metadata": "true"})
+    (found,) = check(None, new, *of_role(**spec))
+    assert "would deploy the same" in found[1]
+    assert check(None, node(), *of_role(**spec)) == []
+
+
+PART = made(OpenStackDataPlaneService, "part", spec={"playbook": "stackwright.edpm.libvirt"})
+CHANGED = made(OpenStackDataPlaneService, "part", {"note": "x"}, spec={"playbook": "stackwright.edpm.libvirt"})
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "others"),
+    [
+        pytest.param(node(cell="c1"), node(cell="c1", metadata="true"), (role(services=("part",)), PART), id="node"),
+        pytest.param(
+            role(services=("part",)), role(services=("part", "more")), (node(cell="c1"), PART), id="role-by-its-node"
+        ),
+        pytest.param(
+            role(services=("part",), cell="c1"), role(services=("part", "more"), cell="c1"), (PART,), id="role"
+        ),
+        pytest.param(PART, CHANGED, (node(cell="c1"), role(services=("part",))), id="service"),
+    ],
+)
+def test_what_was_accepted_before_can_still_be_changed(
+    old: CustomResource, new: CustomResource, others: tuple[CustomResource, ...]
+) -> None:
+    """After an upgrade, clouds that have both must still be able to pause a node."""
+    found = ask(old, new, *others)
+    assert found.errors == ()
+    assert any("the same" in warning for warning in found.warnings)
+
+
+def test_a_conflict_that_comes_with_a_change_is_refused_beside_another_that_was_there() -> None:
+    more = made(OpenStackDataPlaneService, "more", spec={"playbook": COMPUTE.playbook})
+    ((field, message),) = check(role(services=("part",)), role(services=("part", "more")), node(cell="c1"), PART, more)
+    assert field == "spec.services"
+    assert "OpenStackDataPlaneService more" in message
+    moved = check(node(cell="c1"), node(cell="c1", role="other"), role(), role("other", services=("part",)), PART)
+    assert [field for field, _ in moved] == ["spec.role"]
+    asked = check(node(), node(cell="c1"), role(services=("part",)), PART)
+    assert [field for field, _ in asked] == [ANNOTATION]
+
+
 def renamed(host: str) -> OpenStackDataPlaneNode:
     spec = {"role": "compute", "ansibleHost": "one.example", "hostName": host}
     return made(OpenStackDataPlaneNode, "one", {CELL: "c1"}, spec=spec)

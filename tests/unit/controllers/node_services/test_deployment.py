@@ -1,10 +1,13 @@
 """What a service on a node waits for, what its runs come to, and when it is up."""
 
 from datetime import UTC, datetime
+from types import SimpleNamespace
+from typing import Any
 
 import msgspec
 import pytest
 
+from stackwright.api.annotations import PAUSED
 from stackwright.api.ansibleee import OpenStackAnsibleEE
 from stackwright.api.dataplane import OpenStackDataPlaneNode, ServiceRecord
 from stackwright.api.node_service import SERVICE_READY, NodeServiceResource
@@ -20,6 +23,7 @@ from tests.unit.controllers.node_services.deploying import after, begin, ended, 
 from tests.unit.controllers.node_services.place import (
     COMPUTE,
     LOST,
+    READY,
     Api,
     asking,
     cell,
@@ -112,6 +116,37 @@ def test_it_is_marked_with_the_exports_that_were_applied_until_others_are() -> N
     failed = after(rotated, seen(rotated, second, runs=(ended(begin(COMPUTE, rotated, second), "Unreachable"),)))
     assert use.noted(failed) == {name: use.ROLLING}
     assert use.noted(after(failed, seen(failed, first))) == {name: use.ROLLING}
+
+
+def test_a_run_that_somebody_deletes_in_its_middle_may_have_changed_the_machine() -> None:
+    applied = after(compute(), seen(compute(), runs=(ended(begin(COMPUTE, compute())),)))
+    changed = msgspec.structs.replace(applied, spec=compute(customServiceConfig="[DEFAULT]\n").spec)
+    run = ended(begin(COMPUTE, changed))
+    going = msgspec.structs.replace(run, status=type(run.status)(jobStatus="Running"))
+    at_work = after(changed, seen(changed, runs=(going,)))
+    assert at_work.status.running is not None
+    back = msgspec.structs.replace(at_work, spec=applied.spec)
+    stopped = after(back, seen(back))
+    record = stopped.status.deployment
+    assert record is not None
+    assert (record.appliedHash, record.run, stopped.status.running) == ("", run.metadata.name, None)
+    # Of the first run, too: the service may be there.
+    first = msgspec.structs.replace(ended(begin(COMPUTE, compute())), status=type(run.status)())
+    new = after(compute(), seen(compute(), runs=(first,)))
+    assert after(new, seen(new)).has_begun
+
+
+def test_it_is_not_deployed_on_a_node_that_is_paused() -> None:
+    paused = made(
+        OpenStackDataPlaneNode,
+        "one",
+        {COMPUTE.annotation: "nova-cell1", PAUSED: "true"},
+        spec={"role": "compute", "ansibleHost": "one.example"},
+        status=READY,
+    )
+    place = whole(COMPUTE, compute(), paused)
+    (wait,) = find_waits(COMPUTE, compute(), ServiceRecord(name=COMPUTE.name), place, seeing(paused))
+    assert (wait.reason, PAUSED in wait.message) == ("NodePaused", True)
 
 
 def test_it_says_which_run_it_waits_for() -> None:
@@ -229,3 +264,20 @@ def test_a_compute_is_ready_once_its_host_is_mapped() -> None:
     # If nobody can be asked, it is still the same.
     silent = tell(COMPUTE, mapped, seen(mapped, runs=(run,), unasked="does not answer"))
     assert (silent.serviceID, silent.traceID) == ("id-1", "provider-1")
+
+
+async def test_a_run_that_only_the_cache_does_not_have_was_not_deleted() -> None:
+    run = ended(begin(COMPUTE, compute()))
+    going = msgspec.structs.replace(run, status=type(run.status)(jobStatus="Running"))
+    at_work = after(compute(), seen(compute(), runs=(going,)))
+    world = asking(Api())
+    assert tell(COMPUTE, at_work, await observe(COMPUTE, at_work, world)).running is None
+
+    async def find(*_: Any) -> OpenStackAnsibleEE:
+        return going
+
+    world.context.client = SimpleNamespace(find=find)
+    status = tell(COMPUTE, at_work, await observe(COMPUTE, at_work, world))
+    assert status.running is not None
+    assert status.running.run == run.metadata.name
+    assert status.deployment == at_work.status.deployment

@@ -1,7 +1,7 @@
 """The runs of a service on the nodes of a role: who shares one, how many at once, and which go."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
@@ -10,8 +10,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from stackwright.api.annotations import PAUSED
 from stackwright.api.ansibleee import OpenStackAnsibleEE
-from stackwright.api.dataplane import OpenStackDataPlaneRole
+from stackwright.api.dataplane import OpenStackDataPlaneNode, OpenStackDataPlaneRole
 from stackwright.api.node_service import NodeServiceResource
 from stackwright.blueprint.dataplane.records import is_for_node
 from stackwright.blueprint.dataplane.schedule import Backoff, Due
@@ -20,6 +21,8 @@ from stackwright.controllers.dataplane import nodes
 from stackwright.controllers.dataplane.gathering import Gathering
 from stackwright.controllers.looks import Interests
 from stackwright.controllers.node_services import deployment
+from stackwright.controllers.node_services.begun import BegunRuns
+from stackwright.controllers.node_services.creation import finalizer_of
 from stackwright.controllers.node_services.fleet import (
     Beginning,
     Decision,
@@ -32,8 +35,18 @@ from stackwright.controllers.node_services.fleet import (
 from stackwright.controllers.node_services.preparation import Whole, prepare
 from stackwright.kube import clock
 from stackwright.kube.builtin import Secret
-from stackwright.kube.resource import Key
-from tests.unit.controllers.node_services.place import AROUND, COMPUTE, compute, inventory, made, node, role, seeing
+from stackwright.kube.resource import JsonObject, Key, R, Resource
+from tests.unit.controllers.node_services.place import (
+    AROUND,
+    COMPUTE,
+    EVERYTHING,
+    compute,
+    inventory,
+    made,
+    node,
+    role,
+    seeing,
+)
 
 NOW = datetime(2026, 11, 16, 12, 0, tzinfo=UTC)
 SERVICE = COMPUTE.name
@@ -140,7 +153,7 @@ def test_a_change_that_fails_on_the_first_computes_goes_to_no_other_until_it_suc
     fleet = Fleet(COMPUTE, AROUND, Interests(), Gathering(), Backoff())
     around = seeing(node("four", cell="nova-cell1"), inventory("four"))
     of_good = fleet._find_settled({"four": good, "one": broken[0]}, around)
-    assert of_good == {"four": whole(good).due}
+    assert of_good["four"] == whole(good).due
     assert nodes_of(planned(seen((*broken, good), limited, settled=of_good))) == [["three"]]
 
 
@@ -261,20 +274,157 @@ def test_a_run_that_several_computes_share_stays_theirs_when_the_first_one_goes(
     assert not is_for_node(msgspec.structs.replace(shared, metadata=metadata), node("two"))
 
 
+RUN = msgspec.convert({"metadata": {"name": "x", "namespace": "openstack"}, "spec": {}}, OpenStackAnsibleEE)
+
+
 async def test_two_roles_may_find_at_once_that_a_run_is_gone() -> None:
-    there = msgspec.convert({"metadata": {"name": "x", "namespace": "openstack"}, "spec": {}}, OpenStackAnsibleEE)
-    fleet = Fleet(COMPUTE, AROUND, Interests(), Gathering(0.0), Backoff(), {there.key: there})
+    begun = BegunRuns({RUN.key: frozenset({"uid"})})
 
     async def find(*_: Any) -> None:
         await asyncio.sleep(0)
 
-    context: Any = SimpleNamespace(client=SimpleNamespace(find=find))
-    assert await asyncio.gather(*(fleet._find_runs("openstack", (), context) for _ in range(2))) == [(), ()]
+    client: Any = SimpleNamespace(find=find)
+    assert await asyncio.gather(*(begun.complete((), "openstack", client) for _ in range(2))) == [(), ()]
+    assert not begun.is_awaited("uid", ())
+
+
+async def test_a_run_that_is_being_created_stays_noted() -> None:
+    begun, there = BegunRuns(), list[OpenStackAnsibleEE]()
+
+    async def find(*_: Any) -> OpenStackAnsibleEE | None:
+        return next(iter(there), None)
+
+    client: Any = SimpleNamespace(find=find)
+    with begun.claim(RUN.key, ("uid",)):
+        assert await begun.complete((), "openstack", client) == ()
+        assert begun.is_awaited("uid", ())
+        assert not begun.is_awaited("other", ())
+    # Nobody looks at the runs of others.
+    assert await begun.complete((), "openstack", client, "other") == ()
+    there.append(RUN)
+    assert await begun.complete((), "openstack", client, "uid") == (RUN,)
+    assert not begun.is_awaited("uid", (RUN,))
+    # The cache may be asked by somebody else before it has it.
+    assert begun.is_awaited("uid", ())
+    assert await begun.complete((RUN,), "openstack", client) == (RUN,)
+    assert not begun.is_awaited("uid", ())
 
 
 async def test_runs_that_began_in_another_namespace_are_not_looked_at() -> None:
-    there = msgspec.convert({"metadata": {"name": "x", "namespace": "other"}, "spec": {}}, OpenStackAnsibleEE)
-    fleet = Fleet(COMPUTE, AROUND, Interests(), Gathering(0.0), Backoff(), {there.key: there})
+    begun = BegunRuns({Key("other", "x"): frozenset({"uid"})})
     nobody: Any = None
-    assert await fleet._find_runs("openstack", (), nobody) == ()
-    assert there.key in fleet.begun
+    assert await begun.complete((), "openstack", nobody) == ()
+    assert begun.is_awaited("uid", ())
+
+
+class Cluster:
+    """The objects that a fleet sees, and a server that is slow: somebody acts while it creates something."""
+
+    def __init__(self, *there: Resource, meanwhile: Callable[[], None] = lambda: None) -> None:
+        self.there = {(type(each), each.key): each for each in there}
+        self.meanwhile = meanwhile
+        self.created: list[str] = []
+
+    def context(self) -> Any:
+        return SimpleNamespace(store=self.store, client=SimpleNamespace(apply=self.apply, find=self.find))
+
+    def store(self, kind: type[R]) -> Any:
+        def every(namespace: str | None = None) -> list[Resource]:
+            return [each for (of, _), each in self.there.items() if of is kind]
+
+        return SimpleNamespace(get=lambda key: self.there.get((kind, key)), list=every)
+
+    def look(self, kind: type[R], name: str, *, namespace: str = "openstack") -> Any:
+        return self.there.get((kind, Key(namespace, name)))
+
+    async def apply(self, kind: type[Resource], body: JsonObject) -> Resource:
+        self.meanwhile()
+        self.created.append(body["metadata"]["name"])
+        return msgspec.convert(body, kind)
+
+    async def find(self, *_: Any) -> None:
+        return None
+
+
+def fleet_of(cluster: Cluster) -> tuple[Fleet, BegunRuns]:
+    begun = BegunRuns()
+    look: Any = lambda kind, name, **_: cluster.look(kind, name)  # noqa: E731  it has attributes
+    look.all = lambda kind: cluster.store(kind).list()
+    interests: Any = SimpleNamespace(begin=lambda *_: look)
+    return Fleet(COMPUTE, AROUND, interests, Gathering(0.0), Backoff(), begun), begun
+
+
+def held(resource: NodeServiceResource) -> NodeServiceResource:
+    metadata = msgspec.structs.replace(resource.metadata, finalizers=(finalizer_of(COMPUTE),))
+    return msgspec.structs.replace(resource, metadata=metadata)
+
+
+def computes(*names: str) -> list[Resource]:
+    """Return nodes with what their computes need, without the computes."""
+    needed = [each for each in EVERYTHING if not isinstance(each, OpenStackDataPlaneNode)]
+    return [*needed, *(each for name in names for each in (node(name, cell="nova-cell1"), inventory(name)))]
+
+
+async def test_a_resource_that_is_deleted_while_its_run_is_created_is_known_to_have_begun() -> None:
+    one = held(wanting("one"))
+    awaited: list[bool] = []
+    cluster = Cluster(*computes("one"), one, meanwhile=lambda: awaited.append(begun.is_awaited(one.metadata.uid, ())))
+    fleet, begun = fleet_of(cluster)
+    await fleet.reconcile(PLACE, cluster.context())
+    assert cluster.created
+    assert awaited
+    assert all(awaited)
+
+
+@pytest.mark.parametrize("is_gone", [True, False])
+async def test_no_run_begins_for_a_resource_that_went_while_another_was_created(*, is_gone: bool) -> None:
+    first, second = held(wanting("one")), held(wanting("two", customServiceConfig="[DEFAULT]\ndebug = true\n"))
+    going = msgspec.structs.replace(second.metadata, deletionTimestamp="2026-11-16T12:00:00Z")
+
+    def delete() -> None:
+        key = (type(second), second.key)
+        cluster.there.pop(key, None)
+        if not is_gone:
+            cluster.there[key] = msgspec.structs.replace(second, metadata=going)
+
+    cluster = Cluster(*computes("one", "two"), first, second, meanwhile=delete)
+    fleet, begun = fleet_of(cluster)
+    await fleet.reconcile(PLACE, cluster.context())
+    assert begun.is_awaited(first.metadata.uid, ())
+    assert not begun.is_awaited(second.metadata.uid, ())
+    assert not any(name.endswith("-own") for name in cluster.created)
+
+
+def paused(resource: R) -> R:
+    metadata = msgspec.structs.replace(resource.metadata, annotations={**resource.metadata.annotations, PAUSED: "true"})
+    return msgspec.structs.replace(resource, metadata=metadata)
+
+
+def unready(of: OpenStackDataPlaneNode) -> OpenStackDataPlaneNode:
+    return msgspec.structs.replace(of, status=type(of.status)())
+
+
+@pytest.mark.parametrize(
+    ("change", "of_node"),
+    [
+        pytest.param(paused, True, id="its-node-is-paused"),
+        pytest.param(unready, True, id="its-node-is-not-prepared"),
+        pytest.param(paused, False, id="it-is-paused"),
+    ],
+)
+async def test_a_node_that_failed_counts_while_it_waits(change: Callable[[Any], Any], *, of_node: bool) -> None:
+    """Whoever pauses the nodes that a change cut off, to look at them, must not let it go on to all others."""
+    limited = msgspec.structs.replace(role(), spec=msgspec.structs.replace(role().spec, maxUnavailable=1))
+    broken = [held(failing("one")), held(failing("two"))]
+    serving = held(wanting("three", "old"))
+    assert serving.status.deployment is not None
+    record = msgspec.structs.replace(serving.status.deployment, inputHash="new")
+    serving = msgspec.structs.replace(serving, status=msgspec.structs.replace(serving.status, deployment=record))
+    cluster = Cluster(*computes("one", "two", "three"), limited, *broken, serving)
+    for name in ("one", "two"):
+        key = (OpenStackDataPlaneNode if of_node else COMPUTE.kind, Key("openstack", name))
+        cluster.there[key] = change(cluster.there[key])
+    fleet, _ = fleet_of(cluster)
+    found = await fleet._observe(limited, cluster.context())
+    assert list(found.wholes) == ["three"]
+    assert planned(found) == Decision()

@@ -11,14 +11,16 @@ from stackwright.blueprint.dataplane.node_service import NodeService
 from stackwright.controllers.dataplane.run_job import describe_job
 from stackwright.controllers.node_services.deployment import observe, tell
 from stackwright.controllers.node_services.preparation import Whole, prepare
-from stackwright.kube.plan import Wait
+from stackwright.kube.plan import Ends, Wait
 from stackwright.kube.resource import Resource
 from tests.unit.controllers.node_services.deploying import after, begin, ended, inventory_of, seen, whole
 from tests.unit.controllers.node_services.place import (
     AGENT,
     AROUND,
     COMPUTE,
+    PRIVATE_KEY,
     READY,
+    WHERE,
     Api,
     agent,
     asking,
@@ -30,6 +32,7 @@ from tests.unit.controllers.node_services.place import (
     role,
     secret,
     seeing,
+    unreached,
 )
 
 
@@ -101,6 +104,15 @@ from tests.unit.controllers.node_services.place import (
         ),
         pytest.param(COMPUTE, compute(), (), ("key",), "SecretMissing", "Secret key", id="no-key"),
         pytest.param(
+            COMPUTE,
+            compute(),
+            (secret("key", **{"ssh-privatekey": "ssh-ed25519 AAAA"}),),
+            (),
+            "SshKeyUnusable",
+            "Secret key: the key ssh-privatekey cannot be used: it is no private key",
+            id="a-key-that-is-none",
+        ),
+        pytest.param(
             COMPUTE, compute(), (), ("dataplanenode-one",), "InventoryNotReady", "host one", id="no-inventory"
         ),
         pytest.param(
@@ -150,6 +162,24 @@ from tests.unit.controllers.node_services.place import (
             "nova-metadata",
             id="no-nova",
         ),
+        pytest.param(
+            AGENT,
+            agent(),
+            unreached(),
+            (),
+            "MetadataConfigMissing",
+            "NovaMetadata nova-metadata: There is no nova_metadata_host; set override.service",
+            id="machines-cannot-reach-the-metadata-service",
+        ),
+        pytest.param(
+            AGENT,
+            agent(),
+            unreached()[1:],
+            (),
+            "MetadataConfigMissing",
+            "does not say where the metadata service is yet",
+            id="nor-is-it-known-why",
+        ),
     ],
 )
 def test_what_is_missing_or_refused_is_named(
@@ -164,6 +194,14 @@ def test_what_is_missing_or_refused_is_named(
     assert isinstance(found, Wait)
     assert found.reason == reason
     assert words in found.message
+
+
+def test_the_user_has_to_expose_the_metadata_service_or_says_where_it_is() -> None:
+    there = (node(cell="nova-cell1"), compute(), *unreached())
+    found = prepare(AGENT, agent(), seeing(*there), AROUND)
+    assert isinstance(found, Wait)
+    assert found.ends is Ends.BY_USER
+    whole(AGENT, agent(customServiceConfig="[DEFAULT]\nnova_metadata_host = 192.0.2.7\n"), *there)
 
 
 def test_a_node_that_was_given_its_address_is_reached_there() -> None:
@@ -202,7 +240,7 @@ def test_a_run_has_the_files_the_images_and_the_variables() -> None:
 
 def test_a_cell_with_metadata_of_its_own_hands_on_its_own() -> None:
     own = cell(metadataServiceTemplate={"enabled": True})
-    run = begin(AGENT, agent(), own, secret("nova-cell1-metadata-compute-config", a="b"))
+    run = begin(AGENT, agent(), own, secret("nova-cell1-metadata-compute-config", **WHERE))
     names = [each.secretRef.name for each in run.spec.dataSources if each.secretRef]
     assert "nova-cell1-metadata-compute-config" in names
     assert "nova-metadata-compute-config" not in names
@@ -226,7 +264,9 @@ def test_an_agent_has_the_files_of_the_cell_that_its_compute_is_bound_to() -> No
         pytest.param(compute(), (inventory("one", rack=3),), True, id="a-variable"),
         pytest.param(compute(), (secret("nova-cell1-compute-config", x="y"),), True, id="the-configuration"),
         pytest.param(compute(), (secret("nova-cell1-migration-ssh-key", x="y"),), True, id="another-migration-key"),
-        pytest.param(compute(), (secret("key", **{"ssh-privatekey": "other"}),), False, id="another-key"),
+        pytest.param(
+            compute(), (secret("key", **{"ssh-privatekey": f"# another one\n{PRIVATE_KEY}"}),), False, id="another-key"
+        ),
         pytest.param(compute(), (secret("nova-metadata-compute-config", x="y"),), False, id="somebody-elses-files"),
         pytest.param(compute(), (inventory("one", ansible_user="me"),), False, id="how-it-is-reached"),
     ],

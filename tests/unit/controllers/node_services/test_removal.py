@@ -1,7 +1,8 @@
 """A service on a node that is being deleted: what keeps it, what stops it, and what is forgotten."""
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -10,8 +11,11 @@ import pytest
 from stackwright.adapters.identity import Credentials
 from stackwright.api.annotations import MACHINE_LOST
 from stackwright.api.ansibleee import OpenStackAnsibleEE
+from stackwright.api.dataplane import OpenStackDataPlaneRole
+from stackwright.api.node_sections import VolumeMounts
 from stackwright.api.node_service import NodeServiceResource
 from stackwright.blueprint.dataplane.node_service import Call
+from stackwright.blueprint.dataplane.schedule import Backoff
 from stackwright.blueprint.providers import Sight
 from stackwright.controllers.node_services.removal import (
     NODE_GOES,
@@ -24,14 +28,16 @@ from stackwright.controllers.node_services.removal import (
     prepare_removal,
 )
 from stackwright.controllers.node_services.signs import Address
-from stackwright.controllers.node_services.steps import Begin, Tell
+from stackwright.controllers.node_services.steps import Begin, Drop, Tell
 from stackwright.kube.plan import Plan, Wait
-from stackwright.kube.resource import Condition, OwnerReference
+from stackwright.kube.resource import Condition, Key, OwnerReference
+from tests.unit.controllers.node_services.deploying import after, begin, seen
 from tests.unit.controllers.node_services.place import (
     AGENT,
     AROUND,
     COMPUTE,
     LOST,
+    PRIVATE_KEY,
     Api,
     agent,
     asking,
@@ -52,6 +58,7 @@ GOING = msgspec.structs.replace(
 )
 WAY = inventory("one", ansible_host="192.0.2.1", ansible_port=2222, rack=2)
 BUSY = "Node 192.0.2.1:22 is in the run x"
+DEPLOYED = {"name": COMPUTE.name, "run": "compute-nova-1"}
 ROW = {"id": "u1", "binary": "nova-compute", "host": "one", "state": "up", "status": "enabled"}
 
 
@@ -72,6 +79,43 @@ def calls(plan: Plan) -> list[tuple[str, str]]:
 
 def test_one_that_never_ran_goes_at_once() -> None:
     assert decide_removal(COMPUTE, RESOURCE, leaving(begun=False, answer="no answer")) == Plan()
+
+
+async def test_one_that_waits_for_its_first_run_has_not_begun() -> None:
+    """Its node may have the address of another machine, which nobody may touch."""
+    there = (node(cell="nova-cell1"), WAY)
+    planned = after(RESOURCE, seen(RESOURCE, *there))
+    assert planned.status.deployment is not None
+    assert planned.status.deployment.inputHash
+    silent = Api(os_services="no answer", servers="no answer", os_migrations="no answer")
+    assert decide_removal(COMPUTE, planned, await observe_removal(COMPUTE, planned, asking(silent, WAY))) == Plan()
+    run = owned(begin(COMPUTE, planned, *there))
+    begun = after(planned, seen(planned, *there, runs=(run,)))
+    assert decide_removal(COMPUTE, begun, await observe_removal(COMPUTE, begun, asking(silent, WAY))).waits
+
+
+async def test_one_whose_run_is_being_created_stays_until_the_run_is_seen() -> None:
+    """The run has other resources, too, so it would go on, and install the service on a machine that nobody knows."""
+    there = (node(cell="nova-cell1"), WAY)
+    planned = after(RESOURCE, seen(RESOURCE, *there))
+    run = begin(COMPUTE, planned, *there)
+    world = asking(Api(os_services="no answer", servers="no answer", os_migrations="no answer"), WAY)
+    made_yet = list[OpenStackAnsibleEE]()
+
+    async def find(*_: Any) -> OpenStackAnsibleEE | None:
+        return next(iter(made_yet), None)
+
+    world.context.client = SimpleNamespace(find=find)
+    key = Key("openstack", run.metadata.name)
+    with world.memory.shared.claim(key, (RESOURCE.metadata.uid,)):
+        (wait,) = decide_removal(COMPUTE, planned, await observe_removal(COMPUTE, planned, world)).waits
+        assert (wait.reason, wait.after) == ("Stopping", 5.0)
+    made_yet.append(owned(run))
+    (wait,) = decide_removal(COMPUTE, planned, await observe_removal(COMPUTE, planned, world)).waits
+    assert wait.reason == "NotAsked"
+    # It was never created after all.
+    made_yet.clear()
+    assert decide_removal(COMPUTE, planned, await observe_removal(COMPUTE, planned, world)) == Plan()
 
 
 @pytest.mark.parametrize(
@@ -204,6 +248,76 @@ def test_what_the_node_leaves_is_enough_to_stop_it() -> None:
         assert MACHINE_LOST in without.message
 
 
+PROXY = {"name": "ANSIBLE_SSH_COMMON_ARGS", "value": "-o ProxyJump=bastion"}
+VOLUME = {"name": "ssh", "configMap": {"name": "ssh-config"}}
+MOUNTS = {"volumes": [VOLUME], "mounts": [{"name": "ssh", "mountPath": "/etc/ssh/ssh_config.d"}]}
+PROXIED = made(
+    OpenStackDataPlaneRole,
+    "compute",
+    spec={"nodeTemplate": {"ansibleSSHPrivateKeySecret": "key", "extraMounts": [MOUNTS]}, "env": [PROXY]},
+)
+
+
+def surroundings(there: Sight, *runs: OpenStackAnsibleEE) -> tuple[list[str], list[str]]:
+    """Return what the pod that stops a service has: variables of its environment, and places of volumes."""
+    found = prepare_removal(COMPUTE, RESOURCE, there, AROUND, runs)
+    assert not isinstance(found, Wait)
+    machine = found[1].machine
+    return [each.value for each in machine.env], [m.mountPath for each in machine.extra_mounts for m in each.mounts]
+
+
+def test_a_machine_is_reached_for_its_removal_as_it_was_before() -> None:
+    wanted = (["-o ProxyJump=bastion"], ["/etc/ssh/ssh_config.d"])
+    assert surroundings(seeing(WAY, PROXIED)) == wanted
+    # The role may be gone, and the node, and what wrote the files of the service.
+    run = owned(begin(COMPUTE, RESOURCE, PROXIED))
+    files = {"volumes": [VOLUME], "mounts": [{"name": "ssh", "mountPath": "/var/lib/openstack/configs/ovn"}]}
+    mounts = msgspec.convert([MOUNTS, files], tuple[VolumeMounts, ...])
+    run = msgspec.structs.replace(run, spec=msgspec.structs.replace(run.spec, extraMounts=mounts))
+    assert surroundings(seeing(WAY, without=("compute",)), run) == wanted
+    assert surroundings(seeing(WAY, without=("compute", "one")), run) == wanted
+    assert surroundings(seeing(WAY, without=("compute",))) == ([], [])
+
+
+def test_a_dead_machine_leaves_no_more_runs_than_are_needed_to_wait_for_longer_each_time() -> None:
+    down, now = {**ROW, "status": "disabled"}, NOW
+    runs: list[OpenStackAnsibleEE] = []
+    pauses: list[float] = []
+    for _ in range(12):
+        seen = replace(leaving(down, runs=tuple(runs)), now=now)
+        plan = decide_removal(COMPUTE, RESOURCE, seen)
+        (body,) = (
+            body
+            for step in plan.steps
+            if isinstance(step, Begin)
+            for kind, body in step.objects
+            if kind is OpenStackAnsibleEE
+        )
+        dropped = {step.run.metadata.name for step in plan.steps if isinstance(step, Drop)}
+        runs = [run for run in runs if run.metadata.name not in dropped]
+        status = {
+            "finishedAt": now.isoformat(),
+            "hosts": [{"host": "one", "state": "Unreachable"}],
+            "jobStatus": "Failed",
+        }
+        run = msgspec.convert(body, OpenStackAnsibleEE)
+        assert run.metadata.name not in {each.metadata.name for each in runs}
+        runs.append(owned(made(OpenStackAnsibleEE, run.metadata.name, spec=body["spec"], status=status)))
+        (wait,) = decide_removal(COMPUTE, RESOURCE, replace(leaving(down, runs=tuple(runs)), now=now)).waits
+        assert wait.after is not None
+        pauses.append(wait.after)
+        now += timedelta(seconds=wait.after)
+    assert pauses == [15, 30, 60, 120, 240, 480, *[600] * 6]
+    assert len(runs) == Backoff().steps + 1
+
+
+def test_it_is_not_stopped_with_a_key_that_nobody_can_use() -> None:
+    locked = PRIVATE_KEY.replace("OPENSSH PRIVATE", "ENCRYPTED PRIVATE")
+    found = prepare_removal(COMPUTE, RESOURCE, seeing(WAY, secret("key", **{"ssh-privatekey": locked})), AROUND)
+    assert isinstance(found, Wait)
+    assert ("it has a passphrase" in found.message, MACHINE_LOST in found.message) == (True, True)
+
+
 @pytest.mark.parametrize(
     ("there", "goes"),
     [
@@ -301,9 +415,7 @@ ROWS = {"services": [{**ROW, "status": "disabled"}]}
 async def test_nothing_is_stopped_before_all_questions_are_answered(
     services: Any, servers: Any, migrations: Any, words: str
 ) -> None:
-    applied = made(
-        type(RESOURCE), "one", spec=msgspec.to_builtins(RESOURCE.spec), status={"deployment": {"name": COMPUTE.name}}
-    )
+    applied = made(type(RESOURCE), "one", spec=msgspec.to_builtins(RESOURCE.spec), status={"deployment": DEPLOYED})
     api = Api(os_services=services, servers=servers, os_migrations=migrations)
     plan = decide_removal(COMPUTE, applied, await observe_removal(COMPUTE, applied, asking(api, WAY)))
     assert [isinstance(step, Begin) for step in plan.steps] == ([] if words else [True])
@@ -344,7 +456,7 @@ async def test_an_empty_list_of_nova_is_not_believed_alone(
     known: str, said: dict[str, Any], reason: str, words: str
 ) -> None:
     """With [api] max_limit = 0 Nova lists no servers, no migrations and no hypervisors, whatever there is."""
-    status = {"deployment": {"name": COMPUTE.name}, "traceID": known}
+    status = {"deployment": DEPLOYED, "traceID": known}
     applied = made(type(RESOURCE), "one", spec=msgspec.to_builtins(RESOURCE.spec), status=status)
     empty: dict[str, Any] = {
         "servers": {"servers": []},
@@ -365,7 +477,7 @@ async def test_servers_that_were_evacuated_from_a_lost_machine_do_not_hold_it(
     annotations: dict[str, str], occupied: bool
 ) -> None:
     """They keep their allocations of it until its compute comes back, and it never does."""
-    status = {"deployment": {"name": COMPUTE.name}, "traceID": "p1"}
+    status = {"deployment": DEPLOYED, "traceID": "p1"}
     applied = made(type(RESOURCE), "one", annotations, spec=msgspec.to_builtins(RESOURCE.spec), status=status)
     api = Api(
         os_services=ROWS,
@@ -379,9 +491,7 @@ async def test_servers_that_were_evacuated_from_a_lost_machine_do_not_hold_it(
 
 
 async def test_a_placement_that_does_not_serve_yet_is_a_no() -> None:
-    applied = made(
-        type(RESOURCE), "one", spec=msgspec.to_builtins(RESOURCE.spec), status={"deployment": {"name": COMPUTE.name}}
-    )
+    applied = made(type(RESOURCE), "one", spec=msgspec.to_builtins(RESOURCE.spec), status={"deployment": DEPLOYED})
     api = Api(os_services=ROWS, servers={"servers": []}, os_migrations={"migrations": []})
     seen = await observe_removal(COMPUTE, applied, asking(api, WAY, placement("")))
     (wait,) = decide_removal(COMPUTE, applied, seen).waits

@@ -19,7 +19,7 @@ from stackwright.kube.resource import CustomResource, Resource
 from stackwright.services.glance.kinds import Glance
 from stackwright.services.neutron.kinds import NeutronAPI
 from stackwright.services.placement.kinds import PlacementAPI
-from tests.unit.controllers.node_services.place import EVERYTHING, READY, agent, compute, made, node, secret
+from tests.unit.controllers.node_services.place import EVERYTHING, READY, agent, compute, made, node, secret, unreached
 from tests.unit.foresight.checks.samples import state
 
 NOVA = """\
@@ -102,6 +102,7 @@ def test_only_what_does_not_run_yet_is_tried() -> None:
     ("others", "without", "words"),
     [
         pytest.param((), "nova-cell1-compute-config", "is not written yet", id="no-configuration"),
+        pytest.param(unreached(), "", "set override.service", id="metadata-is-not-exposed"),
         pytest.param((), "compute", "its role compute does not exist", id="no-role"),
         pytest.param((node(cell="nova-cell1"),), "", "it was not reached yet", id="not-reached"),
     ],
