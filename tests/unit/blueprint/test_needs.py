@@ -85,8 +85,8 @@ def said() -> dict[str, set[str]]:
 
 
 # Who has to do with one need alone. Settings in oslo's words are written from its facts, and a pod reads those of the
-# broker again to ask whether it lets the service in; the tables of an API wait for
-# the Job that makes their schema, and a process has to start anew when that was lost. The kinds that stand for what a
+# broker and of its login again to ask whether they let the service in; the tables of an API wait for the Job that makes
+# their schema, and a process has to start anew when that was lost. The kinds that stand for what a
 # need makes have controllers of their own, and foresight and ownership know what these are of. Keystone is asked by
 # whoever registers something. Questions that are asked of one need: the password of a service that runs elsewhere, the
 # options in a user's Secrets, which kinds an API of another service is read from, and which changes wake a service that
@@ -122,6 +122,7 @@ ASKED = {
         "blueprint/configuration.py",
         "blueprint/oslo.py",
         "blueprint/placeholders.py",
+        "blueprint/pod/peers.py",
         "controllers/identity/own_entry.py",
         "controllers/node_services/controllers.py",
         "controllers/node_services/signs.py",
