@@ -31,6 +31,11 @@ class Keystone:
     def __init__(self, session: Session) -> None:
         self._session = session
 
+    @property
+    def has_logged_in(self) -> bool:
+        """Whether it let our user in when we last tried."""
+        return self._session.has_logged_in
+
     def connected(self) -> AbstractAsyncContextManager[object]:
         """Keep connections open during a block, so that its requests share them."""
         return self._session.connections.open()

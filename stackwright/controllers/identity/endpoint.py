@@ -73,8 +73,8 @@ async def observe(resource: KeystoneEndpoint, world: World) -> Seen:
     seen = _inputs(resource, world)
     if isinstance(seen.keystone, Absent):
         return seen
-    keystone = world.keystones.client(seen.keystone)
     try:
+        keystone = world.keystones.client(seen.keystone)
         async with keystone.connected():
             services, endpoints = await keystone.services(), await keystone.endpoints()
             return replace(seen, service=_not_own(resource, seen.service, services), endpoints=endpoints)
@@ -238,8 +238,8 @@ def tell(resource: KeystoneEndpoint, seen: Seen) -> KeystoneEndpointStatus:
 async def endpoints(step: KeystoneStep, world: World) -> None:
     """Carry out one step."""
     await world.note(step)
-    keystone = world.keystones.client(step.access)
     try:
+        keystone = world.keystones.client(step.access)
         match step:
             case CreateEndpoint():
                 await keystone.create_endpoint(step.endpoint)

@@ -75,8 +75,8 @@ async def observe(service: KeystoneService, world: World) -> Seen:
     seen = _inputs(service, world)
     if isinstance(seen.keystone, Absent):
         return seen
-    keystone = world.keystones.client(seen.keystone)
     try:
+        keystone = world.keystones.client(seen.keystone)
         async with keystone.connected():
             return await _look(service, seen, keystone, world)
     except AdapterError as error:
@@ -116,7 +116,10 @@ async def _look(service: KeystoneService, seen: Seen, keystone: Keystone, world:
     there = {role: roles[role] for role in ROLES if role in roles}
     seen = replace(seen, services=services, user=user, alike=alike, project=project, roles=there, held=held)
     if user is not None and user.enabled and isinstance(seen.password, str) and not _refusal(service, seen):
-        seen = replace(seen, login=await world.passwords.state(service.key, keystone, user, seen.password))
+        # What would not be changed anyway need not be tried again.
+        again = not seen.unused and _is_our_user(service, seen)
+        login = await world.passwords.state(service.key, keystone, user, seen.password, again=again)
+        seen = replace(seen, login=login)
     return replace(seen, changed=world.passwords.changed(service.key))
 
 

@@ -66,8 +66,8 @@ class Sweep:
             if is_stood_for(one, noted.keystone, others) or claim_on(one, noted.keystone) in claimed
         )
         leaving = [one for one in noted.made if one not in kept]
-        keystone = self.keystones.client(self.access)
         try:
+            keystone = self.keystones.client(self.access)
             async with keystone.connected():
                 proven, unproven = sort_out(noted, leaving, await _present(leaving, keystone))
                 removed = await self._delete(proven, keystone)

@@ -31,10 +31,19 @@ class Keystones:
         self._clients: dict[Key, tuple[Access, Keystone]] = {}
 
     def client(self, access: Access) -> Keystone:
-        """Return the way to a Keystone, which keeps its token and remembers answers for a while."""
+        """Return the way to a Keystone, which keeps its token and remembers answers for a while.
+
+        Raise Unavailable while Keystone does not have the administrator's password yet: a login would be refused, and
+        count towards the lock of the account.
+        """
         key = Key(access.namespace, access.name)
         known, client = self._clients.get(key, (None, None))
-        if client is None or known is None or (known.url, known.credentials) != (access.url, access.credentials):
+        same = known is not None and (known.url, known.credentials) == (access.url, access.credentials)
+        if access.bootstrapping and not (same and client is not None and client.has_logged_in):
+            # What was refused before bootstrap is tried again right after it.
+            self._clients.pop(key, None)
+            raise Unavailable(f"KeystoneAPI {access.name} does not have the password of {access.source} yet")
+        if client is None or not same:
             session = Session(access.url, access.credentials, dial=self._dial, remembered=self._remembered)
             client = Keystone(session)
             self._clients[key] = (access, client)
