@@ -12,7 +12,7 @@ from stackwright.blueprint.secret_values import encode
 from stackwright.blueprint.service import Service
 from stackwright.controllers.service import labels, rings
 from stackwright.controllers.service.environment import Environment
-from stackwright.controllers.service.rings import Drop, Spread, Turn
+from stackwright.controllers.service.rings import Drop, NoteLives, Spread, Step, Turn
 from stackwright.kube import clock, conditions
 from stackwright.kube.builtin import Pod, Secret
 from stackwright.kube.conditions import Finding
@@ -39,7 +39,7 @@ def holders_of(service: Service[Any, Any], resource: CustomResource, pods: Itera
 
 
 async def take(
-    turns: Iterable[Turn | Spread | Drop],
+    turns: Iterable[Step],
     holders: Iterable[Pod],
     context: Context,
     environment: Environment,
@@ -61,15 +61,13 @@ async def take(
     return delays, stuck
 
 
-async def turn(
-    step: Turn | Spread | Drop, holders: Iterable[Pod], context: Context, environment: Environment, now: datetime
-) -> None:
+async def turn(step: Step, holders: Iterable[Pod], context: Context, environment: Environment, now: datetime) -> None:
     """Turn a ring, or note that it is spread, once all its readers hold the present keys; or shorten it."""
     keys = rings.keys_in(step.secret)
     if not key_rings.is_ring(keys):
         message = f"Secret {step.secret.metadata.name} is not a key ring: it needs the keys 0 and 1, and numbers only"
         raise Blocked(message, reason="KeyRingInvalid")
-    if not isinstance(step, Drop):
+    if isinstance(step, Turn | Spread):
         await _held(step, keys, holders, context, environment)
     metadata = step.secret.metadata
     # Never turn twice for one look: the second try meets another version of the Secret.
@@ -94,13 +92,13 @@ async def _held(
             raise Retry(message, reason="KeyNotSpread", after=HOLDING_SECONDS)
 
 
-def _changes(
-    step: Turn | Spread | Drop, keys: Mapping[str, str], environment: Environment, now: datetime
-) -> Iterable[JsonObject]:
+def _changes(step: Step, keys: Mapping[str, str], environment: Environment, now: datetime) -> Iterable[JsonObject]:
     annotations = dict(step.secret.metadata.annotations)
     match step:
         case Spread():
             annotations[rings.SPREAD] = rings.name_of(step.secret)
+        case NoteLives():
+            annotations[rings.NEEDED_FOR] = rings.written(step.lives)
         case Turn():
             annotations[rings.TURNED_AT] = clock.seconds(now)
             # What the clock does is no reason to forget what was done for a user.
@@ -111,10 +109,14 @@ def _changes(
             until = {**rings.until(step.secret, keys), key_rings.primary(keys): clock.seconds(now)}
             noted = {name: at for name, at in until.items() if name in ring}
             annotations[rings.PRIMARY_UNTIL] = json.dumps(noted, sort_keys=True)
+            if lives := {name: life for name, life in step.lives.items() if name in ring}:
+                annotations[rings.NEEDED_FOR] = rings.written(lives)
             yield {"op": "replace", "path": "/data", "value": encode(ring)}
         case Drop():
             ring = {name: key for name, key in keys.items() if name not in step.keys}
             annotations[rings.PRIMARY_UNTIL] = json.dumps(rings.until(step.secret, ring), sort_keys=True)
+            lives = rings.noted_lives(step.secret)
+            annotations[rings.NEEDED_FOR] = rings.written({name: lives[name] for name in lives if name in ring})
             yield {"op": "replace", "path": "/data", "value": encode(ring)}
     yield {"op": "add", "path": "/metadata/annotations", "value": annotations}
 

@@ -21,7 +21,7 @@ MUTANTS = (
     Mutant(
         "a key ring turns before all pods hold the staged key",
         f"{SERVICE}/ring_turns.py",
-        "    if not isinstance(step, Drop):\n        await _held(",
+        "    if isinstance(step, Turn | Spread):\n        await _held(",
         "    if isinstance(step, Drop):\n        await _held(",
         (f"{ON_FAULTS}::test_a_ring_turns_only_when_every_pod_holds_the_staged_key",),
     ),
