@@ -30,7 +30,8 @@ Registered = KeystoneService | KeystoneEndpoint
 class Access:
     """A Keystone, and its administrator's login; `ready` is what its KeystoneAPI says of itself.
 
-    While it is `bootstrapping`, the password of the login may not be the one that Keystone has.
+    While it is `bootstrapping`, the password of the login may not be the one that Keystone has. `cloud` tells ours from
+    others that use the same Keystone; they may if it is `external`.
     """
 
     namespace: str
@@ -41,6 +42,8 @@ class Access:
     source: str
     ready: bool = True
     bootstrapping: bool = False
+    cloud: str = ""
+    external: bool = False
 
     def explain(self, error: AdapterError, condition: str = CLIENT_READY) -> Blocked | Retry:
         """Return an adapter's error as a reconcile raises it."""
@@ -79,6 +82,8 @@ def access_of(keystone: KeystoneAPI, look: Looker, *, rolling: bool = True) -> A
         credentials=Credentials(keystone.spec.adminUser, password, keystone.spec.adminProject),
         source=f"Secret {secret}, key {key}",
         ready=ready,
+        cloud=keystone.metadata.uid,
+        external=keystone.spec.externalKeystoneAPI,
         bootstrapping=bootstrap is not None and bootstrap.status == "False",
     )
 

@@ -11,8 +11,9 @@ from stackwright.controllers import ownership
 from stackwright.controllers.dialling import Dialler
 from stackwright.controllers.identity.access import Access
 from stackwright.controllers.identity.ledger import Ledger
+from stackwright.controllers.identity.marks import Made
 from stackwright.controllers.identity.passwords import Passwords
-from stackwright.controllers.identity.registration import Made, together
+from stackwright.controllers.identity.registration import together
 from stackwright.controllers.looks import Interests, Looker
 from stackwright.kube.controller import Context
 from stackwright.kube.errors import Blocked, Retry
@@ -77,7 +78,7 @@ class World:
     async def note(self, step: "KeystoneStep") -> None:
         """Note what is about to be made, where the step makes something."""
         if step.noted is not None:
-            await self.ledger.note(step.about, step.access.name, step.noted)
+            await self.ledger.note(step.about, step.access.name, step.noted, cloud=step.access.cloud)
 
     def tell(self, step: "KeystoneStep") -> None:
         """Tell people what was done, where they would wonder."""
@@ -106,18 +107,19 @@ class Note(KeystoneStep):
 
 
 def noting(
-    steps: Iterable[KeystoneStep], before: tuple[Made, ...], now: tuple[Made, ...], otherwise: Note
+    steps: Iterable[KeystoneStep], before: tuple[Made, ...], now: tuple[Made, ...], otherwise: Note, *, whole: bool
 ) -> tuple[KeystoneStep, ...]:
     """Return the steps so that what they make is noted first.
 
     `before` is what is noted, `now` what is there of it; where nothing is made, a difference is noted `otherwise`.
+    A note that is not `whole` is one of an older operator.
     """
     steps = tuple(steps)
     makes = [step.makes for step in steps if step.makes is not None]
     noted = together(now, makes)
     if makes:
         return tuple(step if step.makes is None else replace(step, noted=noted) for step in steps)
-    return steps if now == before else (*steps, replace(otherwise, noted=noted))
+    return steps if now == before and (whole or not now) else (*steps, replace(otherwise, noted=noted))
 
 
 def passwords(*, every: float, clock: Callable[[], float] = time.monotonic) -> Passwords:

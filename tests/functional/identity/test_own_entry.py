@@ -6,7 +6,8 @@ import pytest
 
 from stackwright.adapters.identity import Endpoint, Service
 from stackwright.api.keystone import KeystoneEndpoint, KeystoneService
-from stackwright.controllers.identity.registration import Made, Registration, Thing, as_noted
+from stackwright.controllers.identity.marks import Made, Thing, as_noted
+from stackwright.controllers.identity.registration import Registration
 from stackwright.controllers.ownership import TAKEN
 from stackwright.kube.builtin import ConfigMap
 from stackwright.kube.resource import Key

@@ -11,6 +11,7 @@ from stackwright.api.annotations import CONFIGURED_WITH
 from stackwright.api.keystone import KeystoneEndpoint, KeystoneService
 from stackwright.kube.builtin import Secret
 from stackwright.kube.conditions import find
+from stackwright.services.keystone.kinds import KeystoneAPI
 from tests.functional.identity.cloud import ADMIN, FIRST, REMEMBERED, SECOND, Cloud
 from tests.functional.running import Passes
 from tests.functional.watching import eventually, told, until
@@ -27,7 +28,8 @@ async def test_a_service_is_registered_with_its_user(cloud: Cloud) -> None:
     await cloud.whole()
     resource = await cloud.ready(KeystoneService)
     (service,) = await cloud.services()
-    mark = f"KeystoneService {cloud.namespace}/glance"
+    keystone = await cloud.client.get(KeystoneAPI, "keystone", cloud.namespace)
+    mark = f"KeystoneService {cloud.namespace}/glance of cloud {keystone.metadata.uid}"
     assert service == Service(resource.status.serviceID, "image", "glance", "Images", enabled=True, made_for=mark)
     user, project = await cloud.keystone.find_user("glance"), await cloud.keystone.find_project("service")
     assert user is not None

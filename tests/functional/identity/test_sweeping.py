@@ -8,7 +8,8 @@ import pytest
 
 from stackwright.adapters.identity import RoleAssignment, Service
 from stackwright.api.keystone import KeystoneEndpoint, KeystoneService
-from stackwright.controllers.identity.registration import Registration, made_user
+from stackwright.controllers.identity.marks import made_user
+from stackwright.controllers.identity.registration import Registration
 from stackwright.controllers.identity.upgrade import FINALIZERS
 from stackwright.kube import finalizers
 from stackwright.kube.builtin import ConfigMap, Namespace, Secret

@@ -18,7 +18,6 @@ from stackwright.services.mariadb.kinds import Galera
 from stackwright.services.memcached.kinds import Memcached
 from tests.unit.controllers.environments import ENVIRONMENT, NOW
 
-
 TURNED = "2026-11-15T00:00:00Z"
 
 

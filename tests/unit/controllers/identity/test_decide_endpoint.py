@@ -10,7 +10,7 @@ from stackwright.api.keystone import KeystoneEndpoint, KeystoneEndpointSpec, Key
 from stackwright.controllers.absent_servers import Absent
 from stackwright.controllers.identity.access import Access
 from stackwright.controllers.identity.endpoint import DeleteEndpoint, Seen, UpdateEndpoint, decide, tell
-from stackwright.controllers.identity.registration import made_endpoint
+from stackwright.controllers.identity.marks import made_endpoint
 from stackwright.controllers.identity.world import KeystoneStep
 from stackwright.kube.errors import Blocked
 from stackwright.kube.plan import Plan, Wait
@@ -165,6 +165,30 @@ def test_an_endpoint_that_an_older_operator_made_gets_its_mark_and_an_adopted_on
     assert isinstance(step, UpdateEndpoint)
     assert step.endpoint == PUBLIC
     assert decide(GLANCE, old) == Plan()
+
+
+SHARED = replace(ACCESS, cloud="ours", external=True)
+THEIRS = replace(PUBLIC, made_for=f"{PUBLIC.made_for} of cloud another")
+
+
+def test_an_endpoint_of_another_cloud_is_neither_changed_nor_deleted() -> None:
+    own = replace(INTERNAL, made_for=f"{PUBLIC.made_for} of cloud ours")
+    shared = replace(seen(THEIRS, own), keystone=SHARED)
+    # One that is as it should be may be used.
+    assert decide(REGISTERED, shared) == Plan()
+    with pytest.raises(Blocked, match=r"is http://theirs and belongs to .* of cloud another; use another region"):
+        decide(REGISTERED, replace(shared, endpoints=(replace(THEIRS, url="http://theirs"), own)))
+    for other in (replace(THEIRS, id="e8"), replace(THEIRS, id="e9", interface="admin"), replace(THEIRS, region="two")):
+        there = (replace(PUBLIC, id="e5", made_for=own.made_for), own, other)
+        assert decide(REGISTERED, replace(shared, endpoints=there)) == Plan()
+
+
+def test_an_endpoint_that_nobody_marked_is_marked_with_the_first_change() -> None:
+    adopted = replace(
+        seen(replace(PUBLIC, made_for="", url="http://x"), INTERNAL), keystone=replace(ACCESS, cloud="ours")
+    )
+    (step,) = (step for step in decide(GLANCE, adopted).steps if isinstance(step, UpdateEndpoint) and step.told)
+    assert step.endpoint == replace(PUBLIC, made_for=f"{PUBLIC.made_for} of cloud ours (adopted)")
 
 
 def test_the_status_says_what_the_catalog_has() -> None:
