@@ -43,6 +43,19 @@ async def test_keystones_own_entry_is_mended(cloud: Cloud, operator: None) -> No
     await until(cloud.own, lambda own: own == before)
 
 
+async def test_another_region_moves_keystones_own_endpoints(cloud: Cloud, operator: None) -> None:
+    await cloud.whole()
+    await until(cloud.own, lambda own: len(own) == 2)
+
+    async def regions() -> list[str]:
+        (entry,) = [service for service in await cloud.keystone.services() if service.type == "identity"]
+        return sorted(one.region for one in await cloud.keystone.endpoints() if one.service_id == entry.id)
+
+    assert await regions() == ["regionOne"] * 2
+    await cloud.serves(region="regionTwo")
+    await until(regions, lambda found: found == ["regionTwo"] * 2)
+
+
 async def test_a_keystone_elsewhere_is_left_as_it_is(cloud: Cloud, operator: None) -> None:
     await cloud.passwords()
     await cloud.api(external=True)
