@@ -411,7 +411,7 @@ class ServiceController(Generic[C, F]):
     async def _turn(
         self, resource: C, turns: Iterable[Step], seen: Seen, context: Context
     ) -> tuple[list[float], list[Finding]]:
-        holders = ring_turns.holders_of(self.service, resource, self._pods(resource, context))
+        holders = ring_turns.holders_of(self.service, resource, self._pods(resource, context), seen.now)
         return await ring_turns.take(turns, holders, context, self.environment, seen.now)
 
     def _status(

@@ -25,8 +25,8 @@ HOLDING_SECONDS = 20.0
 CHANGED_SECONDS = 1.0
 
 
-def holders_of(service: Service[Any, Any], resource: CustomResource, pods: Iterable[Pod]) -> list[Pod]:
-    """Return the pods that hold the keys of a resource. Pure."""
+def holders_of(service: Service[Any, Any], resource: CustomResource, pods: Iterable[Pod], now: datetime) -> list[Pod]:
+    """Return the pods that hold the keys of a resource: also those that end, for as long as they may. Pure."""
     components = {component.name for component in service.components_of(resource)}
     return [
         pod
@@ -34,8 +34,16 @@ def holders_of(service: Service[Any, Any], resource: CustomResource, pods: Itera
         if pod.metadata.labels.get(labels.COMPONENT) in components
         and pod.status.get("phase") in ("Pending", "Running")
         and pod.spec.get("nodeName")
-        and not pod.deleting
+        and not _has_ended(pod, now)
     ]
+
+
+def _has_ended(pod: Pod, now: datetime) -> bool:
+    """Return whether a pod that is deleted serves nobody any more: a node that is lost does not report its end."""
+    if not pod.deleting:
+        return False
+    running = any("running" in (status.get("state") or {}) for status in pod.status.get("containerStatuses") or ())
+    return not running or key_rings.seconds_since(pod.metadata.deletionTimestamp, now) > 0
 
 
 async def take(

@@ -6,10 +6,13 @@ from datetime import timedelta
 import msgspec
 import pytest
 
+from stackwright.controllers.service.labels import COMPONENT
+from stackwright.controllers.service.ring_turns import holders_of
 from stackwright.controllers.service.rings import NEEDED_FOR, PRIMARY_UNTIL, TURNED_AT, Drop, NoteLives, Turn
 from stackwright.kube import clock
-from stackwright.kube.builtin import Secret
-from stackwright.kube.resource import Condition
+from stackwright.kube.builtin import Pod, Secret
+from stackwright.kube.resource import Condition, ObjectMeta
+from stackwright.services.keystone.service import SERVICE
 from tests.unit.controllers.environments import NOW
 from tests.unit.controllers.keystones import decided, keystone, secret
 
@@ -55,6 +58,28 @@ def test_a_ring_that_is_too_long_is_shortened_as_soon_as_its_oldest_key_is_not_n
     (step,) = decided(keystone(fernetRotationDays=30), turned_often(hours_ago=50)).turns
     assert isinstance(step, Drop)
     assert step.keys == {"1"}
+
+
+@pytest.mark.parametrize(
+    ("ends_in", "state", "holds"),
+    [
+        pytest.param(None, "running", True, id="it-runs"),
+        pytest.param(None, "waiting", True, id="it-starts"),
+        pytest.param(30, "running", True, id="it-ends-and-still-serves"),
+        pytest.param(30, "terminated", False, id="its-containers-have-ended"),
+        pytest.param(30, "waiting", False, id="it-never-started"),
+        pytest.param(-1, "running", False, id="its-time-is-over"),
+    ],
+)
+def test_a_pod_holds_keys_for_as_long_as_it_may_serve(ends_in: int | None, state: str, holds: bool) -> None:
+    metadata = ObjectMeta(
+        name="keystone-0",
+        labels={COMPONENT: "api"},
+        deletionTimestamp="" if ends_in is None else clock.seconds(NOW + timedelta(seconds=ends_in)),
+    )
+    status = {"phase": "Running", "containerStatuses": [{"name": "api", "state": {state: {}}}]}
+    pod = Pod(metadata=metadata, spec={"nodeName": "node"}, status=status)
+    assert (holders_of(SERVICE, keystone(), [pod], NOW) == [pod]) is holds
 
 
 WEEK = 604800
