@@ -215,7 +215,7 @@ def _interface(resource: KeystoneEndpoint, seen: Seen, access: Access, wanted: E
 
 
 def _superfluous(resource: KeystoneEndpoint, seen: Seen, access: Access) -> Iterator[KeystoneStep]:
-    """Yield the end of endpoints that nobody asks for: removed interfaces, second ones, those of another region."""
+    """Yield the end of endpoints that nobody asks for any more: removed interfaces, second ones, of another region."""
     service, name = str(seen.service), resource.spec.serviceName
     stay = {endpoint.id for endpoint in choose_kept(resource, seen, service, access.region).values()}
     registered, who = seen.registered(resource), seen.owner(resource)
@@ -230,6 +230,9 @@ def _superfluous(resource: KeystoneEndpoint, seen: Seen, access: Access) -> Iter
         if here and endpoint.interface in resource.spec.endpoints and endpoint.id in stay:
             continue
         again = here and endpoint.interface in resource.spec.endpoints
+        if not again and not endpoint.made_for and endpoint.id not in registered:
+            # It was there before, and nobody ever asked us for it.
+            continue
         why = "is there more than once" if again else "is not asked for"
         yield DeleteEndpoint(
             access,

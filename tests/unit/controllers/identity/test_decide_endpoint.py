@@ -54,9 +54,14 @@ def done(plan: Plan) -> list[str]:
             seen(replace(PUBLIC, id="e0"), PUBLIC, INTERNAL), ["DeletingEndpoint e0"], id="the-registered-of-two-stays"
         ),
         pytest.param(
-            seen(PUBLIC, INTERNAL, Endpoint("e3", "s1", "regionOne", "admin", "http://x")),
+            seen(PUBLIC, INTERNAL, replace(PUBLIC, id="e3", interface="admin")),
             ["DeletingEndpoint e3"],
             id="an-interface-that-nobody-asks-for",
+        ),
+        pytest.param(
+            seen(PUBLIC, INTERNAL, Endpoint("e3", "s1", "regionOne", "admin", "http://x")),
+            [],
+            id="an-interface-that-was-there-before",
         ),
         pytest.param(
             replace(seen(PUBLIC, INTERNAL, replace(PUBLIC, id="e3", interface="admin")), claims={"admin": "other"}),
@@ -74,6 +79,13 @@ def done(plan: Plan) -> list[str]:
 )
 def test_the_catalog_becomes_what_the_resource_says(found: Seen, steps: list[str]) -> None:
     assert done(decide(REGISTERED, found)) == steps
+
+
+def test_an_adopted_interface_goes_when_the_resource_drops_it() -> None:
+    admin = Endpoint("e3", "s1", "regionOne", "admin", "http://x")
+    status = msgspec.structs.replace(REGISTERED.status, endpointIDs={**REGISTERED.status.endpointIDs, "admin": "e3"})
+    dropped = msgspec.structs.replace(REGISTERED, status=status)
+    assert done(decide(dropped, seen(PUBLIC, INTERNAL, admin))) == ["DeletingEndpoint e3"]
 
 
 def test_of_two_unknown_ones_the_first_stays() -> None:
