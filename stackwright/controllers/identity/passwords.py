@@ -3,7 +3,8 @@
 A try that fails may count towards the lock of an account, and each try costs Keystone a slow hash. So a password is
 tried when it is new to us, and the token of that try is kept: Keystone revokes it as soon as somebody changes the
 password, so that from then on a cheap look at the token tells. A password that does not work is tried once in a while,
-ever more seldom; one that would not be set in Keystone in any case is not tried again before it changes.
+ever more seldom; that of a user that is not ours is tried with the longest pause from the beginning, because somebody
+else may set it. One that would not be set in Keystone in any case is not tried again before it changes.
 """
 
 import hashlib
@@ -52,9 +53,12 @@ class Passwords:
         self._known: dict[Key, _Memory] = {}
 
     async def state(
-        self, of: Key, keystone: Keystone, user: User, password: str, *, again: bool = True
+        self, of: Key, keystone: Keystone, user: User, password: str, *, again: bool = True, ours: bool = True
     ) -> PasswordState:
-        """Return whether the user can log in with the password; one that did not work is tried only if `again`."""
+        """Return whether the user can log in with the password.
+
+        One that did not work is tried only if `again`, and most seldom if the user is not `ours`.
+        """
         memory = self._memory(of, user.id, password)
         waited = self._clock() - memory.at
         if memory.token is not None and (waited < self._often or await keystone.is_good(memory.token)):
@@ -65,7 +69,7 @@ class Passwords:
         memory.token = await keystone.login(Credentials(user.name, password))
         memory.at = self._clock()
         if memory.token is None:
-            memory.pause = min(2 * memory.pause, _LONGEST_PAUSE) if memory.pause else self._seldom
+            memory.pause = min(2 * memory.pause or self._seldom, _LONGEST_PAUSE) if ours else _LONGEST_PAUSE
             return _failed(memory)
         memory.given, memory.pause = False, 0.0
         return PasswordState.WORKS

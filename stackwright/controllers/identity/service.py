@@ -82,7 +82,7 @@ async def observe(service: KeystoneService, world: World) -> Seen:
     try:
         keystone = world.keystones.client(seen.keystone)
         async with keystone.connected():
-            return await _look(service, seen, keystone, world)
+            return await ask_keystone(service, seen, keystone, world)
     except AdapterError as error:
         if not seen.keystone.ready:
             return replace(seen, keystone=Absent(not_ready(seen.keystone.name)))
@@ -112,7 +112,7 @@ def _entry(service: KeystoneService) -> tuple[str, str]:
     return service.spec.serviceType, service.spec.serviceName
 
 
-async def _look(service: KeystoneService, seen: Seen, keystone: Keystone, world: World) -> Seen:
+async def ask_keystone(service: KeystoneService, seen: Seen, keystone: Keystone, world: World) -> Seen:
     """Ask Keystone; whether the password works is asked last, of a user that could log in."""
     asked = keystone.services(), keystone.find_user(service.spec.serviceUser)
     services, user, project, roles = await tasks.together(*asked, keystone.find_project(PROJECT), keystone.roles())
@@ -122,9 +122,9 @@ async def _look(service: KeystoneService, seen: Seen, keystone: Keystone, world:
     there = {role: roles[role] for role in ROLES if role in roles}
     seen = replace(seen, services=services, user=user, alike=alike, project=project, roles=there, held=held)
     if user is not None and user.enabled and isinstance(seen.password, str) and not _refusal(service, seen):
-        # What would not be changed anyway need not be tried again.
-        again = not seen.unused and _is_our_user(service, seen)
-        login = await world.passwords.state(service.key, keystone, user, seen.password, again=again)
+        # A password that the service does not use is not set, so it need not be tried again.
+        again, ours = not seen.unused, _is_our_user(service, seen)
+        login = await world.passwords.state(service.key, keystone, user, seen.password, again=again, ours=ours)
         seen = replace(seen, login=login)
     return replace(seen, changed=world.passwords.changed(service.key))
 
