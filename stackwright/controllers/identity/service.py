@@ -337,8 +337,8 @@ def _user(service: KeystoneService, seen: Seen, access: Access) -> Iterator[Keys
     if seen.login is PasswordState.DIFFERS and isinstance(seen.password, str) and not seen.unused:
         message = f"The password of user {name} is not that of Secret {service.spec.secret} and is changed in Keystone"
         yield SetPassword(
-            access, service, user, seen.password, mark or who.adopts, reason="ChangingPassword", message=message,
-            condition=USER_READY, told=True,
+            access, service, user, seen.password, mark or _first_mark(service, seen, user), reason="ChangingPassword",
+            message=message, condition=USER_READY, told=True,
         )  # fmt: skip
     if seen.project is None:
         return
@@ -350,6 +350,13 @@ def _user(service: KeystoneService, seen: Seen, access: Access) -> Iterator[Keys
                 access, service, seen.project.id, assignment, reason="Granting", message=message, condition=USER_READY,
                 told=again,
             )  # fmt: skip
+
+
+def _first_mark(service: KeystoneService, seen: Seen, user: User) -> str:
+    """Return the mark of a user that has none: it is adopted, unless an older operator made and noted it for us."""
+    who = _owner(service, seen)
+    made = made_user(user) in seen.made and user.description == works_as(service.metadata.name)
+    return who.mark if made else who.adopts
 
 
 def tell(service: KeystoneService, seen: Seen) -> KeystoneServiceStatus:

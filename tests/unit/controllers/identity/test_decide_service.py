@@ -12,7 +12,7 @@ from stackwright.controllers.absent_servers import Absent
 from stackwright.controllers.identity.access import Access
 from stackwright.controllers.identity.marks import Made, Notes, made_service, made_user
 from stackwright.controllers.identity.passwords import PasswordState
-from stackwright.controllers.identity.registration import together
+from stackwright.controllers.identity.registration import Registration, together
 from stackwright.controllers.identity.service import Seen, current, decide, tell
 from stackwright.controllers.identity.service_steps import (
     DeleteService,
@@ -21,6 +21,7 @@ from stackwright.controllers.identity.service_steps import (
     SetPassword,
     UpdateService,
 )
+from stackwright.controllers.identity.sweeping import is_proven
 from stackwright.controllers.identity.world import KeystoneStep, Note
 from stackwright.controllers.ownership import TAKEN
 from stackwright.kube.errors import Blocked
@@ -238,6 +239,27 @@ def test_a_user_that_nobody_marked_is_marked_with_its_first_password() -> None:
     seen = replace(THERE, keystone=SHARED, user=User("u1", "glance"), login=PasswordState.DIFFERS)
     password = next(step for step in decide(GLANCE, seen).steps if isinstance(step, SetPassword))
     assert password.mark == f"{MARK} of cloud ours (adopted)"
+
+
+@pytest.mark.parametrize(
+    ("description", "noted", "mark"),
+    [
+        pytest.param("Works as glance", True, f"{MARK} of cloud ours", id="made-by-an-older-operator"),
+        pytest.param("Works as glance", False, f"{MARK} of cloud ours (adopted)", id="not-noted"),
+        pytest.param("A person", True, f"{MARK} of cloud ours (adopted)", id="a-forged-note"),
+    ],
+)
+def test_a_user_of_an_older_operator_is_still_deleted_after_its_password_changed(
+    description: str, *, noted: bool, mark: str
+) -> None:
+    user = User("u1", "glance", description)
+    made = (made_user(user),) if noted else ()
+    seen = replace(THERE, keystone=SHARED, user=user, made=made, login=PasswordState.DIFFERS)
+    password = next(step for step in decide(GLANCE, seen).steps if isinstance(step, SetPassword))
+    assert password.mark == mark
+    note = Registration(GLANCE.kind.name, GLANCE.key, "keystone", made)
+    proven = is_proven(replace(user, made_for=password.mark), note, "ours")
+    assert proven is (mark == f"{MARK} of cloud ours")
 
 
 def test_what_was_restored_with_a_keystone_of_ours_is_ours() -> None:
