@@ -156,7 +156,10 @@ def decide(resource: KeystoneEndpoint, seen: Seen) -> Plan:
     there = known(seen.made, map(made_endpoint, seen.endpoints))
     otherwise = Note(access, resource, reason="Noting", condition=ENDPOINTS_READY)
     whole = bool(seen.notes.cloud) or not access.cloud
-    return Plan(steps=noting(steps, seen.made, there, otherwise, whole=whole))
+    marks = {endpoint.made_for for endpoint in seen.endpoints}
+    marks |= {step.endpoint.made_for for step in steps if isinstance(step, UpdateEndpoint)}
+    adopts = seen.owner(resource).adopts in marks
+    return Plan(steps=noting(steps, seen.made, there, otherwise, whole=whole, adopts=adopts))
 
 
 def choose_kept(resource: KeystoneEndpoint, seen: Seen, service: str, region: str) -> dict[str, Endpoint]:

@@ -1,6 +1,6 @@
 """KeystoneService: an entry of the catalog, and the user that the service works as."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 import msgspec
@@ -146,8 +146,23 @@ def decide(service: KeystoneService, seen: Seen) -> Plan:
             condition=USER_READY,
         )
     otherwise = Note(access, service, reason="Noting", condition=SERVICE_READY)
-    noted = noting(steps, seen.made, _there(service, seen), otherwise, whole=bool(seen.notes.cloud) or not access.cloud)
+    whole = bool(seen.notes.cloud) or not access.cloud
+    adopts = _owner(service, seen).adopts in _marks(seen, steps)
+    noted = noting(steps, seen.made, _there(service, seen), otherwise, whole=whole, adopts=adopts)
     return Plan(steps=noted, waits=waits)
+
+
+def _marks(seen: Seen, steps: Iterable[KeystoneStep]) -> Iterator[str]:
+    """Yield the marks that things have, or get by the steps."""
+    yield from (one.made_for for one in seen.services)
+    if seen.user is not None:
+        yield seen.user.made_for
+    for step in steps:
+        match step:
+            case UpdateService():
+                yield step.service.made_for
+            case MarkUser() | SetPassword():
+                yield step.mark
 
 
 def _held_up(service: KeystoneService, seen: Seen) -> Iterator[Wait]:

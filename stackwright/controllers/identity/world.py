@@ -107,19 +107,29 @@ class Note(KeystoneStep):
 
 
 def noting(
-    steps: Iterable[KeystoneStep], before: tuple[Made, ...], now: tuple[Made, ...], otherwise: Note, *, whole: bool
+    steps: Iterable[KeystoneStep],
+    before: tuple[Made, ...],
+    now: tuple[Made, ...],
+    otherwise: Note,
+    *,
+    whole: bool,
+    adopts: bool = False,
 ) -> tuple[KeystoneStep, ...]:
     """Return the steps so that what they make is noted first.
 
     `before` is what is noted, `now` what is there of it; where nothing is made, a difference is noted `otherwise`.
-    A note that is not `whole` is one of an older operator.
+    A note that is not `whole` does not say the cloud. That is written before any mark that names the cloud: a mark
+    whose cloud no note has is another's as soon as the KeystoneAPI has another uid. So there is a note, even an empty
+    one, if the resource `adopts` something.
     """
     steps = tuple(steps)
     makes = [step.makes for step in steps if step.makes is not None]
-    noted = together(now, makes)
+    note = replace(otherwise, noted=together(now, makes))
     if makes:
-        return tuple(step if step.makes is None else replace(step, noted=noted) for step in steps)
-    return steps if now == before and (whole or not now) else (*steps, replace(otherwise, noted=noted))
+        steps = tuple(step if step.makes is None else replace(step, noted=note.noted) for step in steps)
+    if not whole and (now or adopts):
+        return (note, *steps)
+    return steps if makes or now == before else (*steps, note)
 
 
 def passwords(*, every: float, clock: Callable[[], float] = time.monotonic) -> Passwords:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from stackwright.adapters.identity import Endpoint, Service
 from stackwright.api.keystone import KeystoneEndpoint, KeystoneService
 from stackwright.controllers.identity.marks import Thing, read_mark
 from stackwright.kube.builtin import ConfigMap
@@ -94,6 +95,32 @@ async def test_a_keystone_api_that_is_made_again_knows_what_it_had(cloud: Cloud)
         for kind in (KeystoneService, KeystoneEndpoint):
             await cloud.delete(kind)
         await cloud.swept()
+
+
+async def test_a_keystone_api_that_is_made_again_knows_what_it_adopted(cloud: Cloud) -> None:
+    await cloud.keystone.create_service(Service("", "image", "glance", "Images"))
+    (service,) = await cloud.services()
+    for interface in ("public", "internal"):
+        await cloud.keystone.create_endpoint(Endpoint("", service.id, "regionOne", interface, "http://before.example"))
+    async with cloud.operator():
+        await cloud.api(external=True)
+        await cloud.passwords()
+        await cloud.service()
+        await cloud.endpoint(public="http://one.example", internal="http://one.example")
+        await cloud.ready(KeystoneEndpoint)
+        assert {endpoint.made_for.endswith("(adopted)") for endpoint in await cloud.endpoints()} == {True}
+        await cloud.client.delete(KeystoneAPI, "keystone", cloud.namespace)
+        # Only the endpoints' own note is left to say whose they are.
+        await cloud.client.delete(ConfigMap, NOTES[0], cloud.namespace)
+        await cloud.api(external=True)
+        await cloud.endpoint(public="http://two.example", internal="http://two.example")
+        wanted = dict.fromkeys(("internal", "public"), "http://two.example")
+        await until(cloud.urls, lambda urls: urls == wanted)
+        for kind in (KeystoneService, KeystoneEndpoint):
+            await cloud.delete(kind)
+        # An empty note goes, and what was adopted stays.
+        await until(cloud.notes, lambda found: not found)
+        assert await cloud.urls() == wanted
 
 
 async def test_what_an_older_operator_marked_is_taken_over_by_its_maker(cloud: Cloud) -> None:

@@ -10,8 +10,8 @@ from stackwright.api.keystone import KeystoneEndpoint, KeystoneEndpointSpec, Key
 from stackwright.controllers.absent_servers import Absent
 from stackwright.controllers.identity.access import Access
 from stackwright.controllers.identity.endpoint import DeleteEndpoint, Seen, UpdateEndpoint, decide, tell
-from stackwright.controllers.identity.marks import made_endpoint
-from stackwright.controllers.identity.world import KeystoneStep
+from stackwright.controllers.identity.marks import Notes, made_endpoint
+from stackwright.controllers.identity.world import KeystoneStep, Note
 from stackwright.kube.errors import Blocked
 from stackwright.kube.plan import Plan, Wait
 from stackwright.kube.resource import ObjectMeta
@@ -201,6 +201,28 @@ def test_an_endpoint_that_nobody_marked_is_marked_with_the_first_change() -> Non
     )
     (step,) = (step for step in decide(GLANCE, adopted).steps if isinstance(step, UpdateEndpoint) and step.told)
     assert step.endpoint == replace(PUBLIC, made_for=f"{PUBLIC.made_for} of cloud ours (adopted)")
+
+
+def test_an_adopted_endpoint_is_noted_with_its_cloud_before_it_is_marked() -> None:
+    internal, shared = replace(INTERNAL, made_for=""), replace(THERE, keystone=SHARED)
+    assert decide(GLANCE, replace(shared, endpoints=(replace(PUBLIC, made_for=""), internal))) == Plan()
+    adopts = replace(shared, endpoints=(replace(PUBLIC, made_for="", url="http://x"), internal))
+    note, update = decide(GLANCE, adopts).steps
+    assert isinstance(note, Note)
+    assert isinstance(update, UpdateEndpoint)
+    assert note.noted == ()
+    # The mark is there, and the note is not, or was lost.
+    adopted = replace(shared, endpoints=(update.endpoint, internal))
+    assert [step.reason for step in decide(GLANCE, adopted).steps] == ["Noting"]
+    assert decide(GLANCE, replace(adopted, notes=Notes("ours", frozenset({"ours"})))) == Plan()
+    # A KeystoneAPI that was made again has another uid: what the note says is ours still, and changes.
+    again = replace(adopted, keystone=replace(SHARED, cloud="new"), notes=Notes("ours", frozenset({"ours"})))
+    moved = msgspec.structs.replace(
+        GLANCE, spec=msgspec.structs.replace(GLANCE.spec, endpoints={**GLANCE.spec.endpoints, "public": "http://new"})
+    )
+    (change,) = decide(moved, again).steps
+    assert isinstance(change, UpdateEndpoint)
+    assert change.endpoint == replace(update.endpoint, url="http://new")
 
 
 def test_the_status_says_what_the_catalog_has() -> None:

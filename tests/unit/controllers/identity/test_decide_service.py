@@ -227,7 +227,8 @@ def test_what_was_marked_without_a_cloud_is_taken_over_by_who_noted_it() -> None
     made = together((made_service(ENTRY), made_user(USER)))
     notes = Notes(ids=frozenset({"s1", "u1"}))
     plan = decide(GLANCE, replace(THERE, keystone=SHARED, made=made, notes=notes))
-    update, mark, note = plan.steps
+    # First the note: if the operator is killed after it, the marks are completed by what it says.
+    note, update, mark = plan.steps
     assert isinstance(update, UpdateService)
     assert isinstance(mark, MarkUser)
     assert isinstance(note, Note)
@@ -239,6 +240,38 @@ def test_a_user_that_nobody_marked_is_marked_with_its_first_password() -> None:
     seen = replace(THERE, keystone=SHARED, user=User("u1", "glance"), login=PasswordState.DIFFERS)
     password = next(step for step in decide(GLANCE, seen).steps if isinstance(step, SetPassword))
     assert password.mark == f"{MARK} of cloud ours (adopted)"
+
+
+def test_what_is_adopted_is_noted_with_its_cloud_before_it_is_marked() -> None:
+    adopted = f"{MARK} of cloud ours (adopted)"
+    found = replace(THERE, keystone=SHARED, user=User("u1", "glance"), services=(replace(ENTRY, made_for=""),))
+    # Nobody has to change anything: nothing is ours, and nothing is noted.
+    assert decide(GLANCE, found) == Plan()
+    changed = (
+        replace(found, login=PasswordState.DIFFERS),
+        replace(found, services=(replace(ENTRY, made_for="", enabled=False),)),
+    )
+    for seen in changed:
+        note, _ = decide(GLANCE, seen).steps
+        assert isinstance(note, Note)
+        assert note.noted == ()
+        # Once it is noted it is not noted again.
+        noted = replace(seen, notes=Notes("ours", frozenset({"ours"})))
+        assert not any(isinstance(step, Note) for step in decide(GLANCE, noted).steps)
+    for seen in (
+        replace(found, user=User("u1", "glance", made_for=adopted)),
+        replace(found, services=(replace(ENTRY, made_for=adopted),)),
+    ):
+        (note,) = decide(GLANCE, seen).steps
+        assert isinstance(note, Note)
+        assert decide(GLANCE, replace(seen, notes=Notes("ours", frozenset({"ours"})))) == Plan()
+
+
+def test_what_is_made_beside_something_adopted_is_noted_at_once() -> None:
+    seen = replace(THERE, keystone=SHARED, services=(), user=User("u1", "glance"), login=PasswordState.DIFFERS)
+    steps = [step for step in decide(GLANCE, seen).steps if isinstance(step, KeystoneStep)]
+    assert [step.reason for step in steps] == ["Noting", "CreatingService", "ChangingPassword"]
+    assert steps[0].noted == steps[1].noted == ABOUT_TO[:1]
 
 
 @pytest.mark.parametrize(
