@@ -165,17 +165,15 @@ def decide(resource: KeystoneEndpoint, seen: Seen) -> Plan:
 def choose_kept(resource: KeystoneEndpoint, seen: Seen, service: str, region: str) -> dict[str, Endpoint]:
     """Return for each interface of the service which endpoint stays: the one that was registered, else the first.
 
-    That of another cloud is taken if there is no other.
+    That of another cloud is taken only if there is no other, whatever the status says.
     """
     chosen: dict[str, Endpoint] = {}
     who = seen.owner(resource)
     # What the status says goes before what is noted.
     registered = set(resource.status.endpointIDs.values()) or seen.registered(resource)
-    for endpoint in sorted(seen.endpoints, key=who.is_anothers):
-        if (endpoint.service_id, endpoint.region) != (service, region):
-            continue
-        if endpoint.interface not in chosen or endpoint.id in registered:
-            chosen[endpoint.interface] = endpoint
+    for endpoint in sorted(seen.endpoints, key=lambda one: (who.is_anothers(one), one.id not in registered)):
+        if (endpoint.service_id, endpoint.region) == (service, region):
+            chosen.setdefault(endpoint.interface, endpoint)
     return chosen
 
 

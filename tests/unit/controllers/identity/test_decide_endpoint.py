@@ -195,6 +195,18 @@ def test_an_endpoint_of_another_cloud_is_neither_changed_nor_deleted() -> None:
         assert decide(REGISTERED, replace(shared, endpoints=there)) == Plan()
 
 
+@pytest.mark.parametrize("backwards", [False, True])
+def test_our_own_endpoint_stays_though_the_status_names_that_of_another_cloud(*, backwards: bool) -> None:
+    mark = f"{PUBLIC.made_for} of cloud ours"
+    internal, own = replace(INTERNAL, made_for=mark), replace(PUBLIC, id="e5", made_for=mark)
+    theirs = replace(THEIRS, url="http://theirs")
+    there = (own, theirs, internal) if not backwards else (theirs, own, internal)
+    found = replace(seen(*there), keystone=SHARED)
+    assert REGISTERED.status.endpointIDs["public"] == theirs.id
+    assert decide(REGISTERED, found) == Plan()
+    assert tell(REGISTERED, found).endpointIDs == {"public": "e5", "internal": "e2"}
+
+
 def test_an_endpoint_that_nobody_marked_is_marked_with_the_first_change() -> None:
     adopted = replace(
         seen(replace(PUBLIC, made_for="", url="http://x"), INTERNAL), keystone=replace(ACCESS, cloud="ours")
