@@ -36,6 +36,10 @@ class Keystone:
         """Whether it let our user in when we last tried."""
         return self._session.has_logged_in
 
+    def forget(self) -> None:
+        """Forget what was read, for whoever must know what there is now."""
+        self._session.forget()
+
     def connected(self) -> AbstractAsyncContextManager[object]:
         """Keep connections open during a block, so that its requests share them."""
         return self._session.connections.open()

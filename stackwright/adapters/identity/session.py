@@ -103,13 +103,14 @@ class Session:
 
     async def write(self, method: str, path: str, body: Json | None = None, *, secret: bool = False) -> Json:
         """Change something, and forget what was read."""
-        self._forget()
+        self.forget()
         try:
             return (await self.ask(Request(method, path, body=body, secret=secret))).body
         finally:
-            self._forget()
+            self.forget()
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
+        """Forget what was read, so that it is read again."""
         self._writes += 1
         self._answers.clear()
 

@@ -70,6 +70,8 @@ class Sweep:
         try:
             keystone = self.keystones.client(self.access)
             async with keystone.connected():
+                # Another cloud may have got an endpoint of a service a moment ago: that is not deleted any more.
+                keystone.forget()
                 shared = await self._shared(noted, keystone)
                 proven, unproven = sort_out(noted, leaving, await _present(leaving, keystone), self.access.cloud)
                 removed = await self._delete([one for one in proven if one.id not in shared], keystone)
