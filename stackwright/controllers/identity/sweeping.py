@@ -247,8 +247,8 @@ async def sweep(key: Key, context: Context, interests: Interests, keystones: Key
     notes = [note for note in look.all(ConfigMap) if registration.is_of(note, key.name)]
     abandoned = [note for note in notes if (subject := registration.subject(note))[0] in KINDS and subject not in there]
     access = access_of(keystone, look) if abandoned else None
-    if not isinstance(access, Access):
-        # Whoever is waited for was looked at, and so wakes us.
+    if not isinstance(access, Access) or access.bootstrapping:
+        # Whoever is waited for was looked at, and so wakes us. That bootstrap has to set a password is no problem.
         return None
     return await _sweep(abandoned, resources, Sweep(context, keystones, hands, keystone, access))
 
