@@ -7,16 +7,24 @@ from typing import Any, cast
 import pytest
 
 from stackwright.adapters.identity import Credentials, Keystone, Session, User
+from stackwright.api.keystone import KeystoneService, KeystoneServiceSpec
+from stackwright.controllers.identity.access import Access
 from stackwright.controllers.identity.passwords import Passwords, PasswordState
 from stackwright.controllers.identity.service import Seen, ask_keystone
 from stackwright.controllers.identity.world import World
 from stackwright.controllers.looks import Interests
-from stackwright.kube.resource import Key
+from stackwright.kube.resource import Key, ObjectMeta
 from tests.fakes.running import fake
-from tests.unit.controllers.identity.test_decide_service import ACCESS
-from tests.unit.controllers.identity.test_decide_service import GLANCE as SERVICE
 
 GLANCE = Key("cloud", "glance")
+ADMIN = Credentials("admin", "admin-password", "admin")
+SHARED = Access("cloud", "keystone", "http://k", "regionOne", ADMIN, "Secret s", cloud="ours", external=True)
+SERVICE = KeystoneService(
+    metadata=ObjectMeta(name="glance", namespace="cloud"),
+    spec=KeystoneServiceSpec(
+        serviceType="image", serviceName="glance", serviceUser="glance", secret="s", passwordSelector="p"
+    ),
+)
 WORKS, DIFFERS, FUTILE = PasswordState.WORKS, PasswordState.DIFFERS, PasswordState.FUTILE
 
 
@@ -28,7 +36,7 @@ def url() -> Iterator[str]:
 
 @pytest.fixture
 async def keystone(url: str) -> AsyncIterator[Keystone]:
-    keystone = Keystone(Session(url, Credentials("admin", "admin-password", "admin")))
+    keystone = Keystone(Session(url, ADMIN))
     async with keystone.connected():
         yield keystone
 
@@ -102,7 +110,7 @@ async def test_a_user_that_is_not_ours_works_once_keystone_lets_it_in(tries: Tri
         await tries.keystone.update_user(tries.user.id, made_for=made_for)
     nothing = cast("Any", None)
     world = World(nothing, Interests(), nothing, tries.passwords, nothing)
-    seen = Seen(replace(ACCESS, cloud="ours", external=True), "secret")
+    seen = Seen(SHARED, "secret")
 
     async def login(seen: Seen = seen) -> PasswordState:
         return (await ask_keystone(SERVICE, seen, tries.keystone, world)).login
