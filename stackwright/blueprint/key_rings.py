@@ -32,7 +32,7 @@ def turned(keys: Keys, size: int, chance: Chance, *, needed: Container[str] = ()
     It has at most `size` keys, and more only where they are `needed`.
     """
     ring = {name: keys[name] for name in _oldest_first(keys)}
-    ring[str(int(primary(keys)) + 1)] = keys[str(STAGED)]
+    ring[next_primary(keys)] = keys[str(STAGED)]
     grown = {"0": new_key(chance), **ring}
     gone = {name for name in surplus(grown, size) if name not in needed}
     return {name: key for name, key in grown.items() if name not in gone}
@@ -41,6 +41,11 @@ def turned(keys: Keys, size: int, chance: Chance, *, needed: Container[str] = ()
 def primary(keys: Keys) -> str:
     """Return the name of the key that is written with."""
     return max(keys, key=int)
+
+
+def next_primary(keys: Keys) -> str:
+    """Return the name of the key that is written with after the next turn."""
+    return str(int(primary(keys)) + 1)
 
 
 def surplus(keys: Keys, size: int) -> tuple[str, ...]:
@@ -59,6 +64,16 @@ def primary_until(keys: Keys, noted: str, turned_at: str) -> dict[str, str]:
         said = {}
     times = {name: str(at) for name, at in said.items() if is_time(str(at))} if isinstance(said, dict) else {}
     return {name: times.get(name, turned_at) for name in _oldest_first(keys)[:-1]}
+
+
+def read_lives(noted: str) -> dict[str, int]:
+    """Return for how many seconds keys are needed, as it is noted; nothing of what cannot be read."""
+    try:
+        said = json.loads(noted or "{}")
+    except ValueError:
+        said = {}
+    read = {name: read_number(str(seconds)) for name, seconds in said.items()} if isinstance(said, dict) else {}
+    return {name: seconds for name, seconds in read.items() if seconds is not None}
 
 
 def _oldest_first(keys: Keys) -> list[str]:

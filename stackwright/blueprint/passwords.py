@@ -27,7 +27,7 @@ class NewSecret:
     """A Secret to make once; `content` takes new passwords and keys from a source.
 
     `loss` is what to tell where it was there before. One that is `owned` goes with the resource;
-    one that is `apart` is for others, and the service does not wait for it.
+    one that is `apart` is for others, and the service does not wait for it. `notes` are annotations that it gets.
     """
 
     name: str
@@ -35,3 +35,4 @@ class NewSecret:
     loss: str = ""
     owned: bool = False
     apart: bool = False
+    notes: Mapping[str, str] = field(default_factory=dict)

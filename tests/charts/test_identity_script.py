@@ -51,6 +51,21 @@ def test_a_keystone_that_does_not_answer_is_told() -> None:
     ]
 
 
+@pytest.mark.parametrize("name", ["admin", "Admin", "Ådmin "])
+def test_the_administrator_is_nobodys_user(where: Where, name: str) -> None:
+    said = Script(where, name=name, type="image").run(code=1)
+    assert said == [f"provision.identity.user.username: {name} is Keystone's administrator; choose another name"]
+    # It has its password still.
+    script = Script(where)
+    assert script.run()[-1] == script.last
+
+
+@pytest.mark.parametrize("of_type", ["identity", "Identity"])
+def test_there_is_no_second_identity(where: Where, of_type: str) -> None:
+    said = Script(where, type=of_type).run(code=1)
+    assert said == [f"provision.identity.service.type: {of_type} is Keystone's own; choose another type"]
+
+
 def test_the_version_may_stand_in_the_url(where: Where) -> None:
     script = Script(replace(where, url=f"{where.url}/v3/"))
     assert script.run()[-1] == script.last

@@ -153,6 +153,12 @@ class IdentityContract:
         assert await keystone.find_services(service.type, service.name) == (replace(service, enabled=False),)
         moved = replace(endpoint, url="http://two.example")
         assert await keystone.find_endpoints(service.id, REGION, "public") == (moved,)
+        # Another one takes its place, alone or with a password.
+        for said in (f"{mark} of cloud one", f"{mark} of cloud two"):
+            await keystone.update_user(user.id, made_for=said)
+            assert await keystone.find_user(name) == replace(user, enabled=False, made_for=said)
+        await keystone.set_password(user.id, secrets.token_hex(8), made_for=f"{mark} (adopted)")
+        assert await keystone.find_user(name) == replace(user, enabled=False, made_for=f"{mark} (adopted)")
         await keystone.delete_user(user.id)
         await keystone.delete_service(service.id)
 

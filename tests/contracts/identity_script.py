@@ -30,6 +30,7 @@ class Script:
     public: str = "http://public.example:8778"
     description: str = "Counts"
     patience: float = 60.0
+    type: str = ""
 
     def environment(self) -> dict[str, str]:
         admin = self.where.credentials
@@ -45,7 +46,7 @@ class Script:
             "USER_NAME": self.name,
             "USER_PASSWORD": self.password,
             "SERVICE_NAME": self.name,
-            "SERVICE_TYPE": self.name,
+            "SERVICE_TYPE": self.type or self.name,
             "SERVICE_DESCRIPTION": self.description,
             "PUBLIC_URL": self.public,
             "INTERNAL_URL": "http://internal.example:8778",

@@ -5,6 +5,8 @@ import json
 import os
 import sys
 import time
+import unicodedata
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
@@ -17,8 +19,24 @@ REFUSED_PAUSE = PAUSE * 3
 DOMAIN = "default"
 PROJECT = "service"
 ROLES = ("admin", "service")
+# The type that Keystone itself has in its catalog.
+IDENTITY = "identity"
 
 Json = dict[str, Any]
+
+
+def fold(name: str) -> str:
+    """Return the same for all names that Keystone's database may take for one."""
+    spread = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", name).casefold())
+    return "".join(character for character in spread if not unicodedata.combining(character)).strip()
+
+
+def problems(user: str, of_type: str, admin: str) -> Iterator[str]:
+    """Yield what is wrong with the names of user and service, and what to do."""
+    if fold(user) == fold(admin):
+        yield f"provision.identity.user.username: {user} is Keystone's administrator; choose another name"
+    if fold(of_type) == IDENTITY:
+        yield f"provision.identity.service.type: {of_type} is Keystone's own; choose another type"
 
 
 class Unavailable(Exception):
@@ -154,7 +172,10 @@ def provide_endpoint(keystone: Keystone, service: str, interface: str, url: str)
 
 def main() -> None:
     """Try until all is there."""
-    keystone = Keystone(os.environ["KEYSTONE_URL"])
+    value = os.environ
+    if wrong := "\n".join(problems(value["USER_NAME"], value["SERVICE_TYPE"], value["ADMIN_USERNAME"])):
+        sys.exit(wrong)
+    keystone = Keystone(value["KEYSTONE_URL"])
     began = time.monotonic()
     said = ""
     while True:

@@ -31,6 +31,15 @@ class Keystone:
     def __init__(self, session: Session) -> None:
         self._session = session
 
+    @property
+    def has_logged_in(self) -> bool:
+        """Whether it let our user in when we last tried."""
+        return self._session.has_logged_in
+
+    def forget(self) -> None:
+        """Forget what was read, for whoever must know what there is now."""
+        self._session.forget()
+
     def connected(self) -> AbstractAsyncContextManager[object]:
         """Keep connections open during a block, so that its requests share them."""
         return self._session.connections.open()
@@ -119,15 +128,18 @@ class Keystone:
         if (other := await self.find_alike(name)) is not None and await self.find_user(name) is None:
             raise Rejected(f"Keystone takes {name!r} for the name of its user {other.name!r} and does not create it")
 
-    async def update_user(self, user_id: str, *, enabled: bool | None = None, description: str | None = None) -> None:
+    async def update_user(
+        self, user_id: str, *, enabled: bool | None = None, description: str | None = None, made_for: str | None = None
+    ) -> None:
         """Change the given attributes of a user; disabling one revokes its tokens."""
-        changes = {"enabled": enabled, "description": description}
+        changes = {"enabled": enabled, "description": description, MARK: made_for}
         body = {name: value for name, value in changes.items() if value is not None}
         await self._write("PATCH", f"/users/{user_id}", {"user": body})
 
-    async def set_password(self, user_id: str, password: str) -> None:
-        """Give a user another password; all of its tokens are revoked."""
-        await self._write("PATCH", f"/users/{user_id}", {"user": {"password": password}}, secret=True)
+    async def set_password(self, user_id: str, password: str, *, made_for: str = "") -> None:
+        """Give a user another password, and a mark if there is one; all of its tokens are revoked."""
+        body = {"password": password, **_marked(made_for)}
+        await self._write("PATCH", f"/users/{user_id}", {"user": body}, secret=True)
 
     async def delete_user(self, user_id: str) -> None:
         """Delete a user."""

@@ -24,6 +24,11 @@ class OtherApi:
         self._connections = Connections(dial)
         self._headers = {"OpenStack-API-Version": version} if version else {}
 
+    @property
+    def has_logged_in(self) -> bool:
+        """Whether Keystone let the user of the session in when that was last tried."""
+        return self._session.has_logged_in
+
     async def read(self, path: str, query: Mapping[str, str] | None = None) -> Json:
         """Return what is at a path: of a list all pages, unless the query has a limit."""
         asked = dict(query or {})

@@ -20,8 +20,10 @@ Query = Mapping[str, str]
 
 # A token is renewed when a fifth of its lifetime is left, at most this many seconds before its end.
 _MARGIN = 60.0
-# After a refused login the same credentials are not tried again for this many seconds: some Keystones lock accounts.
+# After a refused login the same credentials are not tried again for this many seconds, and for twice as many after each
+# further one: some Keystones lock accounts.
 REFUSED_SECONDS = 15.0
+LONGEST_REFUSED_SECONDS = 600.0
 # What Keystone says about a mistake is repeated up to this length.
 _LONGEST_WORDS = 300
 
@@ -79,6 +81,12 @@ class Session:
         self._token: tuple[Token, float] | None = None
         self._login = asyncio.Lock()
         self._refused: tuple[Refused, float] | None = None
+        self._pause = REFUSED_SECONDS
+
+    @property
+    def has_logged_in(self) -> bool:
+        """Whether Keystone let these credentials in when they were last tried."""
+        return self._token is not None
 
     async def read(self, path: str, query: Query | None = None) -> Json:
         """Return what is at a path, as it is now or was a short while ago."""
@@ -95,13 +103,14 @@ class Session:
 
     async def write(self, method: str, path: str, body: Json | None = None, *, secret: bool = False) -> Json:
         """Change something, and forget what was read."""
-        self._forget()
+        self.forget()
         try:
             return (await self.ask(Request(method, path, body=body, secret=secret))).body
         finally:
-            self._forget()
+            self.forget()
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
+        """Forget what was read, so that it is read again."""
         self._writes += 1
         self._answers.clear()
 
@@ -153,9 +162,10 @@ class Session:
                 f"Keystone at {self.url} does not let user {self.credentials.user} in: the password is wrong, or "
                 "the user, its project or its role there is missing, disabled or locked"
             )
-            self._refused = (refused, self._clock() + REFUSED_SECONDS)
+            self._refused = (refused, self._clock() + self._pause)
+            self._pause = min(2 * self._pause, LONGEST_REFUSED_SECONDS)
             raise refused
-        self._refused = None
+        self._refused, self._pause = None, REFUSED_SECONDS
         self._token = (token, asked + token.seconds - min(_MARGIN, token.seconds / 5))
         return token
 

@@ -2,6 +2,7 @@
 
     access.py       which Keystone a resource is registered with, and how to log in there
     passwords.py    whether users can log in with the password of their Secret
+    marks.py        whose a thing in Keystone is, also where several clouds share one
     registration.py what was made in Keystone for a resource, noted in a ConfigMap
     ledger.py       how these notes are read and written
     world.py        what the controllers share

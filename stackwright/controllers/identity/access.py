@@ -10,13 +10,15 @@ from stackwright.controllers import ownership
 from stackwright.controllers.absent_servers import Absent, explained
 from stackwright.controllers.looks import Looker
 from stackwright.kube.builtin import Secret
-from stackwright.kube.conditions import is_true
+from stackwright.kube.conditions import find, is_true
 from stackwright.kube.errors import Blocked, Retry
 from stackwright.kube.plan import Ends, Wait
 from stackwright.services.keystone.kinds import KeystoneAPI
 
 KEYSTONE_READY = "KeystoneAPIReady"
 CLIENT_READY = "AdminServiceClientReady"
+# Of a KeystoneAPI: that the administrator has the password of its Secret.
+BOOTSTRAP_READY = "BootstrapReady"
 
 # Seconds after which a Keystone that did not answer is asked again.
 TRY_AGAIN = 5.0
@@ -26,7 +28,11 @@ Registered = KeystoneService | KeystoneEndpoint
 
 @dataclass(frozen=True)
 class Access:
-    """A Keystone, and its administrator's login; `ready` is what its KeystoneAPI says of itself."""
+    """A Keystone, and its administrator's login; `ready` is what its KeystoneAPI says of itself.
+
+    While it is `bootstrapping`, the password of the login may not be the one that Keystone has. `cloud` tells ours from
+    others that use the same Keystone; they may if it is `external`.
+    """
 
     namespace: str
     name: str
@@ -35,6 +41,9 @@ class Access:
     credentials: Credentials = field(repr=False)
     source: str
     ready: bool = True
+    bootstrapping: bool = False
+    cloud: str = ""
+    external: bool = False
 
     def explain(self, error: AdapterError, condition: str = CLIENT_READY) -> Blocked | Retry:
         """Return an adapter's error as a reconcile raises it."""
@@ -64,6 +73,7 @@ def access_of(keystone: KeystoneAPI, look: Looker, *, rolling: bool = True) -> A
     password = read_value(look(Secret, secret), secret, key, CLIENT_READY)
     if isinstance(password, Wait):
         return Absent(password)
+    bootstrap = find(keystone.status.conditions, BOOTSTRAP_READY)
     return Access(
         namespace=keystone.metadata.namespace,
         name=name,
@@ -72,6 +82,9 @@ def access_of(keystone: KeystoneAPI, look: Looker, *, rolling: bool = True) -> A
         credentials=Credentials(keystone.spec.adminUser, password, keystone.spec.adminProject),
         source=f"Secret {secret}, key {key}",
         ready=ready,
+        cloud=keystone.metadata.uid,
+        external=keystone.spec.externalKeystoneAPI,
+        bootstrapping=bootstrap is not None and bootstrap.status == "False",
     )
 
 

@@ -12,7 +12,8 @@ from stackwright.api.keystone import KeystoneEndpoint, KeystoneEndpointStatus, K
 from stackwright.blueprint.needs.catalog_entry import is_own_type
 from stackwright.controllers.absent_servers import Absent
 from stackwright.controllers.identity.access import Access, find_keystone, not_ready
-from stackwright.controllers.identity.registration import Made, known, made_endpoint, mark_of
+from stackwright.controllers.identity.marks import NOTHING, Made, Notes, Owner, made_endpoint, owner
+from stackwright.controllers.identity.registration import known
 from stackwright.controllers.identity.world import KeystoneStep, Note, World, noting
 from stackwright.kube.errors import Blocked
 from stackwright.kube.plan import Ends, Plan, Wait
@@ -26,7 +27,8 @@ class Seen:
     """What was read. `service` is the id of the service in Keystone, or what has to happen before there is one.
 
     `claims` says for interfaces of the same service which other resource asks for them; `foreign` that one of ours is
-    another's. `taken` are endpoints that other resources registered; `made` is what is noted as made for this one.
+    another's. `taken` are endpoints that other resources registered; `made` is what is noted as made for this one,
+    `notes` what else the notes say.
     """
 
     keystone: Access | Absent
@@ -35,6 +37,7 @@ class Seen:
     foreign: Blocked | None = None
     taken: frozenset[str] = frozenset()
     made: tuple[Made, ...] = ()
+    notes: Notes = NOTHING
     endpoints: tuple[Endpoint, ...] = ()
 
     def registered(self, resource: KeystoneEndpoint) -> set[str]:
@@ -42,9 +45,16 @@ class Seen:
 
         A note proves nothing without the mark in Keystone: anybody may have written it.
         """
-        marked = {endpoint.id for endpoint in self.endpoints if endpoint.made_for == mark_of(resource)}
+        who = self.owner(resource)
+        marked = {endpoint.id for endpoint in self.endpoints if who.has(endpoint)}
         noted = {one.id for one in self.made} & marked
-        return (set(resource.status.endpointIDs.values()) | noted) - self.taken
+        anothers = {endpoint.id for endpoint in self.endpoints if who.is_anothers(endpoint)}
+        return (set(resource.status.endpointIDs.values()) | noted) - self.taken - anothers
+
+    def owner(self, resource: KeystoneEndpoint) -> Owner:
+        """Return the resource as the owner of things in its Keystone."""
+        assert isinstance(self.keystone, Access)  # noqa: S101  without one nobody asks
+        return owner(resource.kind.name, resource.key, self.keystone.cloud, self.notes, external=self.keystone.external)
 
 
 @dataclass(frozen=True)
@@ -73,8 +83,8 @@ async def observe(resource: KeystoneEndpoint, world: World) -> Seen:
     seen = _inputs(resource, world)
     if isinstance(seen.keystone, Absent):
         return seen
-    keystone = world.keystones.client(seen.keystone)
     try:
+        keystone = world.keystones.client(seen.keystone)
         async with keystone.connected():
             services, endpoints = await keystone.services(), await keystone.endpoints()
             return replace(seen, service=_not_own(resource, seen.service, services), endpoints=endpoints)
@@ -90,13 +100,15 @@ def _inputs(resource: KeystoneEndpoint, world: World) -> Seen:
     everybody = [other for other in look.all(KeystoneEndpoint) if other.key != resource.key and not other.deleting]
     others = [other for other in everybody if other.spec.serviceName == name]
     keystone = find_keystone(resource, look)
+    noted = world.ledger.of(resource, keystone.name) if isinstance(keystone, Access) else None
     return Seen(
         keystone,
         _service(name, look(KeystoneService, name)),
         claims={interface: other.metadata.name for other in others for interface in other.spec.endpoints},
         foreign=world.foreign(resource, dict.fromkeys(_paths(resource), ENDPOINTS_READY)),
         taken=frozenset(entry for other in everybody for entry in other.status.endpointIDs.values()),
-        made=world.ledger.of(resource, keystone.name).made if isinstance(keystone, Access) else (),
+        made=noted.made if noted is not None else (),
+        notes=world.ledger.around(noted) if noted is not None else NOTHING,
     )
 
 
@@ -134,27 +146,34 @@ def decide(resource: KeystoneEndpoint, seen: Seen) -> Plan:
     if isinstance(seen.service, Wait):
         return Plan(waits=(seen.service,))
     access, service = seen.keystone, seen.service
+    mark = seen.owner(resource).mark
     wanted = [
-        Endpoint("", service, access.region, interface, url, made_for=mark_of(resource))
+        Endpoint("", service, access.region, interface, url, made_for=mark)
         for interface, url in sorted(resource.spec.endpoints.items())
     ]
     steps = [step for endpoint in wanted for step in _interface(resource, seen, access, endpoint)]
     steps.extend(_superfluous(resource, seen, access))
     there = known(seen.made, map(made_endpoint, seen.endpoints))
     otherwise = Note(access, resource, reason="Noting", condition=ENDPOINTS_READY)
-    return Plan(steps=noting(steps, seen.made, there, otherwise))
+    whole = bool(seen.notes.cloud) or not access.cloud
+    marks = {endpoint.made_for for endpoint in seen.endpoints}
+    marks |= {step.endpoint.made_for for step in steps if isinstance(step, UpdateEndpoint)}
+    adopts = seen.owner(resource).adopts in marks
+    return Plan(steps=noting(steps, seen.made, there, otherwise, whole=whole, adopts=adopts))
 
 
 def choose_kept(resource: KeystoneEndpoint, seen: Seen, service: str, region: str) -> dict[str, Endpoint]:
-    """Return for each interface of the service which endpoint stays: the one that was registered, else the first."""
+    """Return for each interface of the service which endpoint stays: the one that was registered, else the first.
+
+    That of another cloud is taken only if there is no other, whatever the status says.
+    """
     chosen: dict[str, Endpoint] = {}
+    who = seen.owner(resource)
     # What the status says goes before what is noted.
     registered = set(resource.status.endpointIDs.values()) or seen.registered(resource)
-    for endpoint in seen.endpoints:
-        if (endpoint.service_id, endpoint.region) != (service, region):
-            continue
-        if endpoint.interface not in chosen or endpoint.id in registered:
-            chosen[endpoint.interface] = endpoint
+    for endpoint in sorted(seen.endpoints, key=lambda one: (who.is_anothers(one), one.id not in registered)):
+        if (endpoint.service_id, endpoint.region) == (service, region):
+            chosen.setdefault(endpoint.interface, endpoint)
     return chosen
 
 
@@ -169,10 +188,21 @@ def _interface(resource: KeystoneEndpoint, seen: Seen, access: Access, wanted: E
             told=again, makes=made_endpoint(wanted),
         )  # fmt: skip
         return
+    who = seen.owner(resource)
     # One that is noted as made for us and has no mark was made by an older operator.
-    made_for = there.made_for or (wanted.made_for if made_endpoint(there) in seen.made else "")
+    made_for = who.renewed(there) or (wanted.made_for if made_endpoint(there) in seen.made else "")
     wanted = replace(wanted, id=there.id, made_for=made_for)
+    differs = replace(there, made_for=made_for) != wanted
+    if there != wanted and who.is_anothers(there):
+        message = (
+            f"spec.endpoints.{wanted.interface}: the {place} in region {wanted.region} of this Keystone is {there.url} "
+            f"and belongs to {there.made_for}; use another region. If that resource is gone for good, delete the "
+            "endpoint in Keystone"
+        )
+        raise Blocked(message, reason="EndpointNotOurs", condition=ENDPOINTS_READY)
     if there != wanted:
+        # What nobody had is ours from the first change on, so that two clouds do not change it by turns.
+        wanted = replace(wanted, made_for=made_for or who.adopts)
         message = f"The {place} differs in the catalog and becomes {wanted.url}"
         yield UpdateEndpoint(
             access,
@@ -181,16 +211,18 @@ def _interface(resource: KeystoneEndpoint, seen: Seen, access: Access, wanted: E
             reason="ChangingEndpoint",
             message=message,
             condition=ENDPOINTS_READY,
-            told=True,
+            told=differs,
         )
 
 
 def _superfluous(resource: KeystoneEndpoint, seen: Seen, access: Access) -> Iterator[KeystoneStep]:
-    """Yield the end of endpoints that nobody asks for: removed interfaces, second ones, those of another region."""
+    """Yield the end of endpoints that nobody asks for any more: removed interfaces, second ones, of another region."""
     service, name = str(seen.service), resource.spec.serviceName
     stay = {endpoint.id for endpoint in choose_kept(resource, seen, service, access.region).values()}
-    registered = seen.registered(resource)
+    registered, who = seen.registered(resource), seen.owner(resource)
     for endpoint in seen.endpoints:
+        if who.is_anothers(endpoint):
+            continue
         here = (endpoint.service_id, endpoint.region) == (service, access.region)
         if not here and endpoint.id not in registered:
             continue
@@ -199,6 +231,9 @@ def _superfluous(resource: KeystoneEndpoint, seen: Seen, access: Access) -> Iter
         if here and endpoint.interface in resource.spec.endpoints and endpoint.id in stay:
             continue
         again = here and endpoint.interface in resource.spec.endpoints
+        if not again and not endpoint.made_for and endpoint.id not in registered:
+            # It was there before, and nobody ever asked us for it.
+            continue
         why = "is there more than once" if again else "is not asked for"
         yield DeleteEndpoint(
             access,
@@ -238,8 +273,8 @@ def tell(resource: KeystoneEndpoint, seen: Seen) -> KeystoneEndpointStatus:
 async def endpoints(step: KeystoneStep, world: World) -> None:
     """Carry out one step."""
     await world.note(step)
-    keystone = world.keystones.client(step.access)
     try:
+        keystone = world.keystones.client(step.access)
         match step:
             case CreateEndpoint():
                 await keystone.create_endpoint(step.endpoint)

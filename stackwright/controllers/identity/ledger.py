@@ -5,11 +5,14 @@ its note is being removed.
 """
 
 import asyncio
+import contextlib
+from dataclasses import replace
 from weakref import WeakValueDictionary
 
 from stackwright.controllers.identity import registration
 from stackwright.controllers.identity.access import CLIENT_READY
-from stackwright.controllers.identity.registration import Made, Registration
+from stackwright.controllers.identity.marks import Made, Notes
+from stackwright.controllers.identity.registration import Registration
 from stackwright.kube.builtin import ConfigMap
 from stackwright.kube.controller import Context
 from stackwright.kube.errors import Blocked, Conflict, NotFound, Retry
@@ -44,11 +47,27 @@ class Ledger:
         found = self._find(empty)
         return empty if found is None else registration.read(found)
 
-    async def note(self, resource: CustomResource, keystone: str, made: tuple[Made, ...]) -> None:
-        """Note what is made for a resource; the steps of one pass that say the same write it once."""
-        wanted = Registration(resource.kind.name, resource.key, keystone, made)
+    def around(self, own: Registration) -> Notes:
+        """Return what all notes of a namespace say about one Keystone; one that cannot be read says nothing."""
+        clouds, ids, keystone = set(), set(), own.keystone
+        for found in self._context.store(ConfigMap).list(own.key.namespace):
+            if registration.is_of(found, keystone):
+                with contextlib.suppress(Blocked):
+                    noted = registration.read(self._written.get(found.key, found))
+                    clouds.add(noted.cloud)
+                    ids |= {one.id for one in noted.made}
+        return Notes(own.cloud, frozenset(filter(None, clouds)), frozenset(filter(None, ids)))
+
+    async def note(self, resource: CustomResource, keystone: str, made: tuple[Made, ...], *, cloud: str = "") -> None:
+        """Note what is made for a resource; the steps of one pass that say the same write it once.
+
+        A note keeps the cloud that it was begun in.
+        """
         async with self._writing:
+            wanted = Registration(resource.kind.name, resource.key, keystone, made, cloud)
             found = self._find(wanted)
+            if found is not None:
+                wanted = replace(wanted, cloud=registration.read(found).cloud or cloud)
             if found is None:
                 written = await self._context.client.create(ConfigMap, wanted.body())
             elif registration.read(found) == wanted:

@@ -1,6 +1,7 @@
 """Keystone's own entry in its catalog, and its endpoints: bootstrap makes them, and this controller repairs them.
 
 Without them nobody finds Keystone: a client asks the catalog where to go next. One that runs elsewhere is left alone.
+Our endpoints get a mark, by which those of a former region are known: bootstrap makes new ones and leaves them.
 """
 
 import random
@@ -15,6 +16,7 @@ from stackwright.blueprint.needs.catalog_entry import is_own_type
 from stackwright.blueprint.needs.login import IDENTITY
 from stackwright.controllers import ownership
 from stackwright.controllers.identity.access import Access, access_of
+from stackwright.controllers.identity.marks import NOTHING, Owner, owner
 from stackwright.controllers.identity.world import Keystones
 from stackwright.controllers.looks import Interests, Looker
 from stackwright.kube.controller import Context, Result
@@ -27,7 +29,10 @@ from stackwright.services.keystone.service import OWN_NAME
 
 @dataclass(frozen=True)
 class Repair:
-    """One thing in the catalog to create, or to change if it has an id; with `gone` it is deleted."""
+    """One thing in the catalog to create, or to change if it has an id; with `gone` it is deleted.
+
+    A repair without a message is one that nobody would wonder about.
+    """
 
     thing: Service | Endpoint
     message: str
@@ -44,7 +49,7 @@ def own_entry(services: tuple[Service, ...]) -> Service | None:
 
 
 def decide(
-    services: tuple[Service, ...], endpoints: tuple[Endpoint, ...], urls: dict[str, str], region: str
+    services: tuple[Service, ...], endpoints: tuple[Endpoint, ...], urls: dict[str, str], region: str, who: Owner
 ) -> tuple[Repair, ...]:
     """Return what brings Keystone's own entry to what it should be; the entry comes first, then its endpoints."""
     there = own_entry(services)
@@ -54,12 +59,21 @@ def decide(
     wanted = replace(there, type=IDENTITY, name=OWN_NAME, enabled=True)
     if there != wanted:
         return (Repair(wanted, "Keystone's own entry was another in the catalog and is changed back"),)
-    return tuple(
+    repairs = tuple(
         repair
         for interface in (PUBLIC, INTERNAL)
         if (url := urls.get(interface))
-        for repair in _interface(Endpoint("", there.id, region, interface, url), endpoints)
+        for repair in _interface(Endpoint("", there.id, region, interface, url, made_for=who.mark), endpoints)
     )
+    # Those of a former region stay until there are others.
+    return repairs or tuple(_former(there, endpoints, region, who))
+
+
+def _former(entry: Service, endpoints: tuple[Endpoint, ...], region: str, who: Owner) -> Iterator[Repair]:
+    for one in endpoints:
+        if one.service_id == entry.id and one.region != region and who.has(one):
+            what = f"{one.interface} endpoint of Keystone itself in region {one.region}"
+            yield Repair(one, f"The {what} is of before the region became {region}; {one.url} is deleted", gone=True)
 
 
 def _interface(wanted: Endpoint, endpoints: tuple[Endpoint, ...]) -> Iterator[Repair]:
@@ -71,8 +85,10 @@ def _interface(wanted: Endpoint, endpoints: tuple[Endpoint, ...]) -> Iterator[Re
         return
     kept = min(found, key=lambda one: ((one.url, one.enabled) != (wanted.url, True), one.id))
     if kept != replace(kept, url=wanted.url, enabled=True):
-        repaired = replace(kept, url=wanted.url, enabled=True)
+        repaired = replace(kept, url=wanted.url, enabled=True, made_for=wanted.made_for)
         yield Repair(repaired, f"The {what} was {kept.url} or disabled in the catalog and becomes {wanted.url}")
+    elif kept.made_for != wanted.made_for:
+        yield Repair(replace(kept, made_for=wanted.made_for), "")
     for other in found:
         if other is not kept:
             yield Repair(other, f"The {what} was there more than once; {other.url} is deleted", gone=True)
@@ -104,13 +120,15 @@ async def keep_own_entry(
 
 
 async def _mend(keystone: KeystoneAPI, access: Access, client: Keystone, context: Context) -> None:
+    who = owner(keystone.kind.name, keystone.key, access.cloud, NOTHING, external=False)
     async with client.connected():
         # The endpoints of a new entry are made in the second round.
         for _ in range(2):
             services, endpoints = await client.services(), await client.endpoints()
-            for repair in decide(services, endpoints, keystone.status.apiEndpoints, access.region):
+            for repair in decide(services, endpoints, keystone.status.apiEndpoints, access.region, who):
                 await _take(repair, client)
-                context.events.event(keystone, "Warning", "CatalogRepaired", repair.message)
+                if repair.message:
+                    context.events.event(keystone, "Warning", "CatalogRepaired", repair.message)
 
 
 async def _take(repair: Repair, client: Keystone) -> None:

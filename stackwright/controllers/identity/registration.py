@@ -3,77 +3,30 @@
 A resource has no finalizer: it may be gone, and no operator there, when nobody has cleaned up after it yet. The note
 outlives it. Only what is noted is ever deleted for a resource that is gone: what was in Keystone before was adopted,
 and stays. Whoever may write ConfigMaps can write a note, so a note alone proves nothing: what was made carries a mark
-in Keystone, too, which names the resource, and both must agree.
+in Keystone, too, which names the resource and its cloud (`marks.py`), and both must agree.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import msgspec
 
-from stackwright.adapters.identity import Endpoint, Service, User
 from stackwright.controllers.identity.access import CLIENT_READY
+from stackwright.controllers.identity.marks import Made
 from stackwright.kube import fields
 from stackwright.kube.builtin import ConfigMap
 from stackwright.kube.errors import Blocked
-from stackwright.kube.resource import JsonObject, Key, Resource, Value
+from stackwright.kube.resource import JsonObject, Key
 
 # Tells by the resource's kind what a ConfigMap is.
 LABEL = "keystone.openstack.org/registration"
-# What is made in Keystone for a resource.
-Thing = Service | User | Endpoint
 # The longest name that an object may have.
 _LONGEST_NAME = 253
-
-
-def mark_of(resource: Resource) -> str:
-    """Return what a thing in Keystone says that was made for a resource."""
-    return mark(resource.kind.name, resource.key)
-
-
-def mark(kind: str, key: Key) -> str:
-    """Return the mark of the resource of that kind and key, whether or not it is there."""
-    return f"{kind} {key.namespace}/{key.name}"
 
 
 def works_as(name: str) -> str:
     """Return how the user of the KeystoneService of that name is described; older operators left no other mark."""
     return f"Works as {name}"
-
-
-class Made(Value, frozen=True, kw_only=True):
-    """One thing in Keystone. Without an id it was about to be made: if there is one of that name now, it is ours."""
-
-    what: Literal["service", "user", "endpoint"]
-    name: tuple[str, ...]
-    id: str = ""
-
-
-def made_service(service: Service) -> Made:
-    """Return a service as it is noted."""
-    return Made(what="service", name=(service.type, service.name), id=service.id)
-
-
-def made_user(user: User) -> Made:
-    """Return a user as it is noted."""
-    return Made(what="user", name=(user.name,), id=user.id)
-
-
-def made_endpoint(endpoint: Endpoint) -> Made:
-    """Return an endpoint as it is noted."""
-    return Made(what="endpoint", name=(endpoint.service_id, endpoint.region, endpoint.interface), id=endpoint.id)
-
-
-def as_noted(thing: Thing) -> Made:
-    """Return a thing in Keystone as it is noted."""
-    match thing:
-        case Service():
-            return made_service(thing)
-        case User():
-            return made_user(thing)
-        case Endpoint():
-            return made_endpoint(thing)
 
 
 def together(*some: Iterable[Made]) -> tuple[Made, ...]:
@@ -96,12 +49,13 @@ def known(made: Iterable[Made], present: Iterable[Made]) -> tuple[Made, ...]:
 
 @dataclass(frozen=True)
 class Registration:
-    """What was made in one Keystone for one resource, which `kind` and `key` name."""
+    """What was made in one Keystone for one resource, which `kind` and `key` name, and for which cloud."""
 
     kind: str
     key: Key
     keystone: str
     made: tuple[Made, ...] = ()
+    cloud: str = ""
 
     @property
     def name(self) -> str:
@@ -117,7 +71,8 @@ class Registration:
         """The data of the ConfigMap."""
         # One line for each thing, for people who read it.
         made = ",\n ".join(msgspec.json.encode(one).decode() for one in self.made)
-        return {"keystoneInstance": self.keystone, "resource": self.key.name, "made": f"[{made}]"}
+        cloud = {"cloud": self.cloud} if self.cloud else {}
+        return {"keystoneInstance": self.keystone, "resource": self.key.name, "made": f"[{made}]", **cloud}
 
     def body(self) -> JsonObject:
         """Return the ConfigMap. It has no owner: it outlives the resource, and Keystone's too."""
@@ -164,4 +119,4 @@ def read(config_map: ConfigMap) -> Registration:
             "what was created in Keystone stays there"
         )
         raise Blocked(message, reason="RegistrationUnreadable", condition=CLIENT_READY)
-    return replace(empty, made=made)
+    return replace(empty, made=made, cloud=data.get("cloud", ""))

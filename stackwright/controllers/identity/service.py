@@ -1,6 +1,6 @@
 """KeystoneService: an entry of the catalog, and the user that the service works as."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 import msgspec
@@ -15,8 +15,9 @@ from stackwright.blueprint.needs.catalog_entry import is_own_type
 from stackwright.blueprint.secret_values import read_value
 from stackwright.controllers.absent_servers import Absent
 from stackwright.controllers.identity.access import Access, find_keystone, not_ready
+from stackwright.controllers.identity.marks import NOTHING, Made, Notes, Owner, made_service, made_user, owner
 from stackwright.controllers.identity.passwords import PasswordState
-from stackwright.controllers.identity.registration import Made, known, made_service, made_user, mark_of, works_as
+from stackwright.controllers.identity.registration import known, works_as
 from stackwright.controllers.identity.service_steps import (
     PROJECT,
     CreateRole,
@@ -25,6 +26,7 @@ from stackwright.controllers.identity.service_steps import (
     DeleteService,
     EnableUser,
     GrantRole,
+    MarkUser,
     PrepareProject,
     SetPassword,
     UpdateService,
@@ -50,7 +52,8 @@ class Seen:
     """What there is: in the cluster, and in Keystone.
 
     `foreign` says that the user or the entry is another resource's; `taken` are the services that other resources
-    registered; `made` is what is noted as made for this one. `alike` is a user whose name Keystone takes for ours.
+    registered; `made` is what is noted as made for this one, `notes` what else the notes say. `alike` is a user whose
+    name Keystone takes for ours.
     `unused` says that the service that made the resource is not configured with the Secret as it is now.
     """
 
@@ -60,6 +63,7 @@ class Seen:
     foreign: Blocked | None = None
     taken: frozenset[str] = frozenset()
     made: tuple[Made, ...] = ()
+    notes: Notes = NOTHING
     services: tuple[Service, ...] = ()
     user: User | None = None
     alike: User | None = None
@@ -75,10 +79,10 @@ async def observe(service: KeystoneService, world: World) -> Seen:
     seen = _inputs(service, world)
     if isinstance(seen.keystone, Absent):
         return seen
-    keystone = world.keystones.client(seen.keystone)
     try:
+        keystone = world.keystones.client(seen.keystone)
         async with keystone.connected():
-            return await _look(service, seen, keystone, world)
+            return await ask_keystone(service, seen, keystone, world)
     except AdapterError as error:
         if not seen.keystone.ready:
             return replace(seen, keystone=Absent(not_ready(seen.keystone.name)))
@@ -92,13 +96,15 @@ def _inputs(service: KeystoneService, world: World) -> Seen:
     secret = look(Secret, spec.secret)
     used = service.metadata.annotations.get(CONFIGURED_WITH)
     keystone = find_keystone(service, look)
+    noted = world.ledger.of(service, keystone.name) if isinstance(keystone, Access) else None
     return Seen(
         keystone,
         read_value(secret, spec.secret, spec.passwordSelector, USER_READY),
         unused=used is not None and secret is not None and used != secret.metadata.resourceVersion,
         foreign=world.foreign(service, CONDITIONS),
         taken=frozenset(other.status.serviceID for other in others),
-        made=world.ledger.of(service, keystone.name).made if isinstance(keystone, Access) else (),
+        made=noted.made if noted is not None else (),
+        notes=world.ledger.around(noted) if noted is not None else NOTHING,
     )
 
 
@@ -106,7 +112,7 @@ def _entry(service: KeystoneService) -> tuple[str, str]:
     return service.spec.serviceType, service.spec.serviceName
 
 
-async def _look(service: KeystoneService, seen: Seen, keystone: Keystone, world: World) -> Seen:
+async def ask_keystone(service: KeystoneService, seen: Seen, keystone: Keystone, world: World) -> Seen:
     """Ask Keystone; whether the password works is asked last, of a user that could log in."""
     asked = keystone.services(), keystone.find_user(service.spec.serviceUser)
     services, user, project, roles = await tasks.together(*asked, keystone.find_project(PROJECT), keystone.roles())
@@ -116,7 +122,10 @@ async def _look(service: KeystoneService, seen: Seen, keystone: Keystone, world:
     there = {role: roles[role] for role in ROLES if role in roles}
     seen = replace(seen, services=services, user=user, alike=alike, project=project, roles=there, held=held)
     if user is not None and user.enabled and isinstance(seen.password, str) and not _refusal(service, seen):
-        seen = replace(seen, login=await world.passwords.state(service.key, keystone, user, seen.password))
+        # A password that the service does not use is not set, so it need not be tried again.
+        again, ours = not seen.unused, _is_our_user(service, seen)
+        login = await world.passwords.state(service.key, keystone, user, seen.password, again=again, ours=ours)
+        seen = replace(seen, login=login)
     return replace(seen, changed=world.passwords.changed(service.key))
 
 
@@ -137,7 +146,23 @@ def decide(service: KeystoneService, seen: Seen) -> Plan:
             condition=USER_READY,
         )
     otherwise = Note(access, service, reason="Noting", condition=SERVICE_READY)
-    return Plan(steps=noting(steps, seen.made, _there(service, seen), otherwise), waits=waits)
+    whole = bool(seen.notes.cloud) or not access.cloud
+    adopts = _owner(service, seen).adopts in _marks(seen, steps)
+    noted = noting(steps, seen.made, _there(service, seen), otherwise, whole=whole, adopts=adopts)
+    return Plan(steps=noted, waits=waits)
+
+
+def _marks(seen: Seen, steps: Iterable[KeystoneStep]) -> Iterator[str]:
+    """Yield the marks that things have, or get by the steps."""
+    yield from (one.made_for for one in seen.services)
+    if seen.user is not None:
+        yield seen.user.made_for
+    for step in steps:
+        match step:
+            case UpdateService():
+                yield step.service.made_for
+            case MarkUser() | SetPassword():
+                yield step.mark
 
 
 def _held_up(service: KeystoneService, seen: Seen) -> Iterator[Wait]:
@@ -174,6 +199,13 @@ def _refusal(service: KeystoneService, seen: Seen) -> Blocked | None:
             f"{seen.alike.name!r}{owner}; choose another name"
         )
         return Blocked(message, reason="UserTaken", condition=USER_READY)
+    if seen.user is not None and _is_anothers_user(service, seen) and _is_shut(seen):
+        message = (
+            f"spec.serviceUser: user {spec.serviceUser} of this Keystone belongs to {seen.user.made_for}, and does not "
+            f"accept the password of Secret {spec.secret}; choose another name, or put that user's password there. If "
+            "that resource is gone for good, delete the user in Keystone"
+        )
+        return Blocked(message, reason="UserNotOurs", condition=USER_READY)
     if seen.user is not None and not _is_our_user(service, seen) and _is_shut(seen):
         message = (
             f"spec.serviceUser: user {spec.serviceUser} is in Keystone, was not created for a service and does not "
@@ -185,23 +217,36 @@ def _refusal(service: KeystoneService, seen: Seen) -> Blocked | None:
 
 
 def _is_our_user(service: KeystoneService, seen: Seen) -> bool:
-    """Return whether the user in Keystone was made for this resource, or for a service at all.
+    """Return whether the user in Keystone was made for this resource, or for a service at all, and not by others.
 
     One that an earlier cloud made, or that came back with a backup of Keystone, holds a role in the services' project.
     Whoever knows the user's password may have it.
     """
     user = seen.user
-    if (
-        user is None
+    if user is None:
+        return True
+    if _is_anothers_user(service, seen):
+        return seen.login is PasswordState.WORKS
+    # Not what is noted alone: anybody may have written the note.
+    return bool(
+        user.made_for
         or seen.held
         or seen.login in (PasswordState.WORKS, PasswordState.FUTILE)
         or user.id == service.status.userID
-    ):
-        return True
-    # Not what is noted: anybody may have written the note.
-    if user.made_for:
-        return user.made_for == mark_of(service)
-    return user.description == works_as(service.metadata.name)
+        or user.description == works_as(service.metadata.name)
+    )
+
+
+def _is_anothers_user(service: KeystoneService, seen: Seen) -> bool:
+    """Return whether the user is that of another cloud; one that was restored with ours accepts our password."""
+    restored = seen.login is PasswordState.WORKS
+    return seen.user is not None and _owner(service, seen).is_anothers(seen.user, restored=restored)
+
+
+def _owner(service: KeystoneService, seen: Seen) -> Owner:
+    """Return this resource as the owner of things in its Keystone."""
+    assert isinstance(seen.keystone, Access)  # noqa: S101  without one nobody asks
+    return owner(service.kind.name, service.key, seen.keystone.cloud, seen.notes, external=seen.keystone.external)
 
 
 def _is_shut(seen: Seen) -> bool:
@@ -219,18 +264,21 @@ def current(service: KeystoneService, seen: Seen) -> Service | None:
 
     Keystone's own entry is never taken, whatever the status says.
     """
+    who = _owner(service, seen)
     by_id = {entry.id: entry for entry in seen.services if not is_own_type(entry.type)}
-    if service.status.serviceID in by_id:
-        return by_id[service.status.serviceID]
+    registered = by_id.get(service.status.serviceID)
+    if registered is not None and not who.is_anothers(registered):
+        return registered
     made = {one.id for one in seen.made}
     named = (entry for entry in seen.services if (entry.type, entry.name) == _entry(service))
-    return min(named, key=lambda entry: entry.id not in made, default=None)
+    return min(named, key=lambda entry: (who.is_anothers(entry), entry.id not in made), default=None)
 
 
 def _catalog(service: KeystoneService, seen: Seen, access: Access) -> Iterator[KeystoneStep]:
     spec, there = service.spec, current(service, seen)
+    who = _owner(service, seen)
     identity = there.id if there is not None else ""
-    made_for = _made_for(service, seen, there)
+    made_for = _made_for(who, seen, there)
     wanted = Service(identity, spec.serviceType, spec.serviceName, spec.serviceDescription, spec.enabled, made_for)
     again = bool(service.status.serviceID)
     if there is None:
@@ -239,13 +287,16 @@ def _catalog(service: KeystoneService, seen: Seen, access: Access) -> Iterator[K
             access, service, wanted, reason="CreatingService", message=message, condition=SERVICE_READY, told=again,
             makes=made_service(wanted),
         )  # fmt: skip
-    elif there != wanted:
+    elif there != wanted and not who.is_anothers(there):
         message = f"Service {spec.serviceName} differs in the catalog and is changed"
+        told = again and replace(there, made_for=made_for) != wanted
+        # What nobody had is ours from the first change on, so that two clouds do not change it by turns.
+        wanted = replace(wanted, made_for=made_for or who.adopts)
         yield UpdateService(
-            access, service, wanted, reason="ChangingService", message=message, condition=SERVICE_READY, told=again
+            access, service, wanted, reason="ChangingService", message=message, condition=SERVICE_READY, told=told
         )
     # A resource of this name that is gone may have registered another service.
-    marked = {entry.id: entry for entry in seen.services if entry.made_for == mark_of(service)}
+    marked = {entry.id: entry for entry in seen.services if who.has(entry)}
     for former in seen.made:
         if former.what == "service" and former.id in marked.keys() - seen.taken - {identity}:
             message = (
@@ -258,11 +309,11 @@ def _catalog(service: KeystoneService, seen: Seen, access: Access) -> Iterator[K
             )  # fmt: skip
 
 
-def _made_for(service: KeystoneService, seen: Seen, there: Service | None) -> str:
+def _made_for(who: Owner, seen: Seen, there: Service | None) -> str:
     """Return the mark of an entry: one that is noted as made for us and has none was made by an older operator."""
     if there is None:
-        return mark_of(service)
-    return there.made_for or (mark_of(service) if made_service(there) in seen.made else "")
+        return who.mark
+    return who.renewed(there) or (who.mark if made_service(there) in seen.made else "")
 
 
 def _project(service: KeystoneService, seen: Seen, access: Access) -> Iterator[KeystoneStep]:
@@ -279,12 +330,13 @@ def _project(service: KeystoneService, seen: Seen, access: Access) -> Iterator[K
 
 def _user(service: KeystoneService, seen: Seen, access: Access) -> Iterator[KeystoneStep]:
     name, user, again = service.spec.serviceUser, seen.user, bool(service.status.userID)
+    who = _owner(service, seen)
     if user is None:
         if isinstance(seen.password, str):
             message = f"User {name} does not exist and is created"
             yield CreateUser(
-                access, service, name, seen.password, reason="CreatingUser", message=message, condition=USER_READY,
-                told=again, makes=made_user(User("", name)),
+                access, service, name, seen.password, who.mark, reason="CreatingUser", message=message,
+                condition=USER_READY, told=again, makes=made_user(User("", name)),
             )  # fmt: skip
         return
     if not _is_our_user(service, seen):
@@ -293,11 +345,15 @@ def _user(service: KeystoneService, seen: Seen, access: Access) -> Iterator[Keys
     if not user.enabled:
         message = f"User {name} is disabled and is enabled"
         yield EnableUser(access, service, user, reason="EnablingUser", message=message, condition=USER_READY, told=True)
+    mark = who.renewed(user)
+    if mark != user.made_for and not _is_anothers_user(service, seen):
+        message = f"User {name} does not say yet to which cloud it belongs"
+        yield MarkUser(access, service, user, mark, reason="MarkingUser", message=message, condition=USER_READY)
     if seen.login is PasswordState.DIFFERS and isinstance(seen.password, str) and not seen.unused:
         message = f"The password of user {name} is not that of Secret {service.spec.secret} and is changed in Keystone"
         yield SetPassword(
-            access, service, user, seen.password, reason="ChangingPassword", message=message, condition=USER_READY,
-            told=True,
+            access, service, user, seen.password, mark or _first_mark(service, seen, user), reason="ChangingPassword",
+            message=message, condition=USER_READY, told=True,
         )  # fmt: skip
     if seen.project is None:
         return
@@ -309,6 +365,13 @@ def _user(service: KeystoneService, seen: Seen, access: Access) -> Iterator[Keys
                 access, service, seen.project.id, assignment, reason="Granting", message=message, condition=USER_READY,
                 told=again,
             )  # fmt: skip
+
+
+def _first_mark(service: KeystoneService, seen: Seen, user: User) -> str:
+    """Return the mark of a user that has none: it is adopted, unless an older operator made and noted it for us."""
+    who = _owner(service, seen)
+    made = made_user(user) in seen.made and user.description == works_as(service.metadata.name)
+    return who.mark if made else who.adopts
 
 
 def tell(service: KeystoneService, seen: Seen) -> KeystoneServiceStatus:

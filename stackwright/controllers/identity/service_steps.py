@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from stackwright.adapters.identity import Keystone, Project, RoleAssignment, Service, User
-from stackwright.controllers.identity.registration import mark_of, works_as
+from stackwright.controllers.identity.registration import works_as
 from stackwright.controllers.identity.world import KeystoneStep, World
 from stackwright.kube import clock
 
@@ -52,6 +52,15 @@ class CreateUser(KeystoneStep):
 
     user: str
     password: str = field(repr=False)
+    mark: str
+
+
+@dataclass(frozen=True)
+class MarkUser(KeystoneStep):
+    """Write on the user whose it is."""
+
+    user: User
+    mark: str
 
 
 @dataclass(frozen=True)
@@ -63,10 +72,11 @@ class EnableUser(KeystoneStep):
 
 @dataclass(frozen=True)
 class SetPassword(KeystoneStep):
-    """Give the user the password of the Secret."""
+    """Give the user the password of the Secret, and a mark, so that nobody else gives it another one."""
 
     user: User
     password: str = field(repr=False)
+    mark: str
 
 
 @dataclass(frozen=True)
@@ -103,11 +113,13 @@ async def _take_user(step: KeystoneStep, keystone: Keystone, world: World) -> No
         case CreateUser():
             about = step.about
             await keystone.create_user(
-                step.user, step.password, description=works_as(about.metadata.name), made_for=mark_of(about)
+                step.user, step.password, description=works_as(about.metadata.name), made_for=step.mark
             )
+        case MarkUser():
+            await keystone.update_user(step.user.id, made_for=step.mark)
         case EnableUser():
             await keystone.update_user(step.user.id, enabled=True)
         case SetPassword():
-            await keystone.set_password(step.user.id, step.password)
+            await keystone.set_password(step.user.id, step.password, made_for=step.mark)
             now = clock.seconds(clock.now())
             world.passwords.gave(step.about.key, step.user.id, step.password, now)

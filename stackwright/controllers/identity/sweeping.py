@@ -18,8 +18,9 @@ from stackwright.controllers import ownership
 from stackwright.controllers.identity import registration
 from stackwright.controllers.identity.access import Access, Registered, access_of
 from stackwright.controllers.identity.ledger import Hands, Ledger
+from stackwright.controllers.identity.marks import Made, Owner, Thing, as_noted, owner, read_mark
 from stackwright.controllers.identity.own_entry import own_entry
-from stackwright.controllers.identity.registration import Made, Registration, Thing, as_noted, mark, works_as
+from stackwright.controllers.identity.registration import Registration, works_as
 from stackwright.controllers.identity.world import Keystones
 from stackwright.controllers.looks import Interests, Looker
 from stackwright.kube.builtin import ConfigMap
@@ -66,11 +67,14 @@ class Sweep:
             if is_stood_for(one, noted.keystone, others) or claim_on(one, noted.keystone) in claimed
         )
         leaving = [one for one in noted.made if one not in kept]
-        keystone = self.keystones.client(self.access)
         try:
+            keystone = self.keystones.client(self.access)
             async with keystone.connected():
-                proven, unproven = sort_out(noted, leaving, await _present(leaving, keystone))
-                removed = await self._delete(proven, keystone)
+                # Another cloud may have got an endpoint of a service a moment ago: that is not deleted any more.
+                keystone.forget()
+                shared = await self._shared(noted, keystone)
+                proven, unproven = sort_out(noted, leaving, await _present(leaving, keystone), self.access.cloud)
+                removed = await self._delete([one for one in proven if one.id not in shared], keystone)
         except AdapterError as error:
             raise self.access.explain(error) from error
         ledger = Ledger(self.context)
@@ -81,12 +85,27 @@ class Sweep:
         if removed:
             message = f"{noted} is gone; what was created for it is deleted from Keystone: {', '.join(removed)}"
             self.context.events.event(self.keystone, "Normal", "Unregistered", message)
+        for one in proven:
+            if endpoint := shared.get(one.id):
+                message = (
+                    f"{noted} is gone, and {_spoken(one)} stays in Keystone, because an endpoint in {endpoint.region} "
+                    f"that is not of this cloud belongs to it: {endpoint.url}; delete it by hand when nobody needs it"
+                )
+                self.context.events.event(self.keystone, "Warning", "LeftInKeystone", message)
         if unproven:
             message = (
                 f"{noted} is gone, and its note names {', '.join(map(_spoken, unproven))} in Keystone, but nothing "
                 "there says that it was created for that resource: it stays; delete it by hand where nobody needs it"
             )
             self.context.events.event(self.keystone, "Warning", "LeftInKeystone", message)
+
+    async def _shared(self, noted: Registration, keystone: Keystone) -> dict[str, Endpoint]:
+        """Return the services that others use, by an endpoint of theirs, which would go with the service."""
+        if not any(one.what == "service" for one in noted.made):
+            return {}
+        notes, access = Ledger(self.context).around(noted), self.access
+        who = owner(noted.kind, noted.key, access.cloud, notes, external=access.external)
+        return {one.service_id: one for one in await keystone.endpoints() if is_of_others(one, who, access.region)}
 
     def _claimed(self) -> frozenset[Claim]:
         """Return what the resources of the namespace make; `_delete` protects Keystone's own things."""
@@ -113,6 +132,13 @@ class Sweep:
         return removed
 
 
+def is_of_others(endpoint: Endpoint, who: Owner, region: str) -> bool:
+    """Return whether an endpoint is not of this cloud: by its mark, or by its region where it has none."""
+    if endpoint.made_for or endpoint.id in who.ids:
+        return who.is_anothers(endpoint)
+    return endpoint.region != region
+
+
 def is_administrator(user: User, administrator: User | None, access: Access) -> bool:
     """Return whether a user is our own: by its id, or by a name that Keystone considers equal."""
     if administrator is not None and administrator.id == user.id:
@@ -133,18 +159,29 @@ async def _present(made: list[Made], keystone: Keystone) -> list[Thing]:
     return present
 
 
-def sort_out(noted: Registration, leaving: Iterable[Made], present: Iterable[Thing]) -> tuple[list[Thing], list[Thing]]:
+def sort_out(
+    noted: Registration, leaving: Iterable[Made], present: Iterable[Thing], cloud: str = ""
+) -> tuple[list[Thing], list[Thing]]:
     """Return what exists of what is noted: things that are marked as made for the resource, and things that are not."""
     leaving = tuple(leaving)
     there = [thing for thing in present if any(_is(one, as_noted(thing)) for one in leaving)]
-    return [one for one in there if is_proven(one, noted)], [one for one in there if not is_proven(one, noted)]
+    proven = [one for one in there if is_proven(one, noted, cloud)]
+    return proven, [one for one in there if one not in proven]
 
 
-def is_proven(thing: Thing, noted: Registration) -> bool:
-    """Return whether a thing carries the mark of the resource; users of older operators are described by its name."""
+def is_proven(thing: Thing, noted: Registration, cloud: str = "") -> bool:
+    """Return whether a thing carries the mark of the resource; users of older operators are described by its name.
+
+    A mark of an older operator does not name the cloud: then the id in the note says that it is ours.
+    """
     if isinstance(thing, User) and not thing.made_for:
         return noted.kind == KeystoneService.kind.name and thing.description == works_as(noted.key.name)
-    return thing.made_for == mark(noted.kind, noted.key)
+    mark = read_mark(thing.made_for)
+    if mark is None or mark.adopted or (mark.kind, mark.key) != (noted.kind, noted.key):
+        return False
+    if mark.cloud:
+        return mark.cloud in (noted.cloud, cloud)
+    return not noted.cloud or any(one.id == thing.id for one in noted.made)
 
 
 def _is(noted: Made, there: Made) -> bool:
@@ -210,8 +247,8 @@ async def sweep(key: Key, context: Context, interests: Interests, keystones: Key
     notes = [note for note in look.all(ConfigMap) if registration.is_of(note, key.name)]
     abandoned = [note for note in notes if (subject := registration.subject(note))[0] in KINDS and subject not in there]
     access = access_of(keystone, look) if abandoned else None
-    if not isinstance(access, Access):
-        # Whoever is waited for was looked at, and so wakes us.
+    if not isinstance(access, Access) or access.bootstrapping:
+        # Whoever is waited for was looked at, and so wakes us. That bootstrap has to set a password is no problem.
         return None
     return await _sweep(abandoned, resources, Sweep(context, keystones, hands, keystone, access))
 

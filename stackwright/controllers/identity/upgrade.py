@@ -3,7 +3,8 @@
 from stackwright.api.keystone import KeystoneEndpoint, KeystoneService
 from stackwright.controllers.identity.access import Registered
 from stackwright.controllers.identity.ledger import Ledger
-from stackwright.controllers.identity.registration import Made, together
+from stackwright.controllers.identity.marks import Made
+from stackwright.controllers.identity.registration import together
 from stackwright.kube import finalizers
 from stackwright.kube.controller import Context
 from stackwright.kube.errors import Blocked, Denied

@@ -11,8 +11,9 @@ from stackwright.controllers import ownership
 from stackwright.controllers.dialling import Dialler
 from stackwright.controllers.identity.access import Access
 from stackwright.controllers.identity.ledger import Ledger
+from stackwright.controllers.identity.marks import Made
 from stackwright.controllers.identity.passwords import Passwords
-from stackwright.controllers.identity.registration import Made, together
+from stackwright.controllers.identity.registration import together
 from stackwright.controllers.looks import Interests, Looker
 from stackwright.kube.controller import Context
 from stackwright.kube.errors import Blocked, Retry
@@ -31,10 +32,19 @@ class Keystones:
         self._clients: dict[Key, tuple[Access, Keystone]] = {}
 
     def client(self, access: Access) -> Keystone:
-        """Return the way to a Keystone, which keeps its token and remembers answers for a while."""
+        """Return the way to a Keystone, which keeps its token and remembers answers for a while.
+
+        Raise Unavailable while Keystone does not have the administrator's password yet: a login would be refused, and
+        count towards the lock of the account.
+        """
         key = Key(access.namespace, access.name)
         known, client = self._clients.get(key, (None, None))
-        if client is None or known is None or (known.url, known.credentials) != (access.url, access.credentials):
+        same = known is not None and (known.url, known.credentials) == (access.url, access.credentials)
+        if access.bootstrapping and not (same and client is not None and client.has_logged_in):
+            # What was refused before bootstrap is tried again right after it.
+            self._clients.pop(key, None)
+            raise Unavailable(f"KeystoneAPI {access.name} does not have the password of {access.source} yet")
+        if client is None or not same:
             session = Session(access.url, access.credentials, dial=self._dial, remembered=self._remembered)
             client = Keystone(session)
             self._clients[key] = (access, client)
@@ -68,7 +78,7 @@ class World:
     async def note(self, step: "KeystoneStep") -> None:
         """Note what is about to be made, where the step makes something."""
         if step.noted is not None:
-            await self.ledger.note(step.about, step.access.name, step.noted)
+            await self.ledger.note(step.about, step.access.name, step.noted, cloud=step.access.cloud)
 
     def tell(self, step: "KeystoneStep") -> None:
         """Tell people what was done, where they would wonder."""
@@ -97,18 +107,29 @@ class Note(KeystoneStep):
 
 
 def noting(
-    steps: Iterable[KeystoneStep], before: tuple[Made, ...], now: tuple[Made, ...], otherwise: Note
+    steps: Iterable[KeystoneStep],
+    before: tuple[Made, ...],
+    now: tuple[Made, ...],
+    otherwise: Note,
+    *,
+    whole: bool,
+    adopts: bool = False,
 ) -> tuple[KeystoneStep, ...]:
     """Return the steps so that what they make is noted first.
 
     `before` is what is noted, `now` what is there of it; where nothing is made, a difference is noted `otherwise`.
+    A note that is not `whole` does not say the cloud. That is written before any mark that names the cloud: a mark
+    whose cloud no note has is another's as soon as the KeystoneAPI has another uid. So there is a note, even an empty
+    one, if the resource `adopts` something.
     """
     steps = tuple(steps)
     makes = [step.makes for step in steps if step.makes is not None]
-    noted = together(now, makes)
+    note = replace(otherwise, noted=together(now, makes))
     if makes:
-        return tuple(step if step.makes is None else replace(step, noted=noted) for step in steps)
-    return steps if now == before else (*steps, replace(otherwise, noted=noted))
+        steps = tuple(step if step.makes is None else replace(step, noted=note.noted) for step in steps)
+    if not whole and (now or adopts):
+        return (note, *steps)
+    return steps if makes or now == before else (*steps, note)
 
 
 def passwords(*, every: float, clock: Callable[[], float] = time.monotonic) -> Passwords:

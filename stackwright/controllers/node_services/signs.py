@@ -16,18 +16,24 @@ from stackwright.blueprint.needs.login import IDENTITY
 from stackwright.blueprint.providers import Sight
 from stackwright.blueprint.secret_values import read_value
 from stackwright.controllers.dialling import Dialler
+from stackwright.controllers.identity.access import BOOTSTRAP_READY
 from stackwright.kube.builtin import Secret
+from stackwright.kube.conditions import find
 from stackwright.kube.errors import Retry
 from stackwright.kube.plan import Wait
 
 
 @dataclass(frozen=True)
 class Address:
-    """Where an API is, and how the administrator logs in to it."""
+    """Where an API is, and how the administrator logs in to it.
+
+    `shut` says why no new login is tried, while Keystone may not have the password yet.
+    """
 
     url: str
     identity: str
     credentials: Credentials = field(repr=False)
+    shut: str = field(default="", compare=False)
 
 
 def is_served_here(of: str, sight: Sight) -> bool:
@@ -48,7 +54,11 @@ def find_address(of: str, sight: Sight) -> Address | str:
     if isinstance(password, Wait):
         return password.message
     credentials = Credentials(who["username"], password, who["project"])
-    return Address(server.offer.urls[INTERNAL], identity.offer.urls[INTERNAL], credentials)
+    keystone = sight(sight.providers[IDENTITY].kind, identity.name)
+    bootstrap = find(keystone.status.conditions, BOOTSTRAP_READY) if keystone is not None else None
+    shut = bootstrap is not None and bootstrap.status == "False"
+    why = f"{identity} does not have the password of Secret {who['secret']}, key {who['key']} yet" if shut else ""
+    return Address(server.offer.urls[INTERNAL], identity.offer.urls[INTERNAL], credentials, why)
 
 
 @dataclass
@@ -88,7 +98,12 @@ class Signs:
         await self._api(address, sign).ask(Request(call.method, call.path, body=call.body))
 
     def _api(self, address: Address, sign: Sign) -> OtherApi:
+        """Return the way to an API; raise Unavailable while a login would be refused, and count towards a lock."""
         key = (address, sign.version)
+        if address.shut and not (key in self.apis and self.apis[key].has_logged_in):
+            # What was refused before bootstrap is tried again right after it.
+            self.apis.pop(key, None)
+            raise Unavailable(address.shut)
         if key not in self.apis:
             # Another password or address is another client; the one before is of no use any more.
             self.apis = {known: api for known, api in self.apis.items() if known[0].url != address.url}

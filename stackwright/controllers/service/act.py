@@ -49,6 +49,7 @@ async def _make(
             "annotations": {
                 GENERATED_FOR: maker_of(resource),
                 rings.TURNED_AT: clock.seconds(now),
+                **entry.notes,
                 **({GENERATED_AGAIN: "true"} if entry.loss else {}),
             },
         },

@@ -48,7 +48,7 @@ from stackwright.controllers.service import (
 from stackwright.controllers.service.decide import Intent, Seen, decide
 from stackwright.controllers.service.environment import Environment
 from stackwright.controllers.service.last_lines import LastLines
-from stackwright.controllers.service.rings import Drop, Spread, Turn
+from stackwright.controllers.service.rings import Step
 from stackwright.kube import builtin, clock, conditions
 from stackwright.kube.builtin import (
     ConfigMap,
@@ -426,9 +426,9 @@ class ServiceController(Generic[C, F]):
         return await self.lines.add(self._pods(resource, context), context.client)
 
     async def _turn(
-        self, resource: C, turns: Iterable[Turn | Spread | Drop], seen: Seen, context: Context
+        self, resource: C, turns: Iterable[Step], seen: Seen, context: Context
     ) -> tuple[list[float], list[Finding]]:
-        holders = ring_turns.holders_of(self.service, resource, self._pods(resource, context))
+        holders = ring_turns.holders_of(self.service, resource, self._pods(resource, context), seen.now)
         return await ring_turns.take(turns, holders, context, self.environment, seen.now)
 
     def _status(

@@ -36,7 +36,7 @@ from stackwright.controllers.service import (
     volumes,
 )
 from stackwright.controllers.service.environment import Environment
-from stackwright.controllers.service.rings import Drop, Spread, Turn
+from stackwright.controllers.service.rings import Step
 from stackwright.controllers.surroundings import Known, nothing_known
 from stackwright.kube import clock
 from stackwright.kube.builtin import Job, Node, Plain, Pod, Secret
@@ -78,7 +78,7 @@ class Intent(Generic[F]):
     secrets: tuple[NewSecret, ...] = ()
     values: JsonObject | None = None
     course: Course = field(default_factory=Course)
-    turns: tuple[Turn | Spread | Drop, ...] = ()
+    turns: tuple[Step, ...] = ()
     # The Secrets of its own that it works with, as the status notes them.
     noted: Mapping[str, str] = field(default_factory=dict)
     # What others export and it reads, as it was read now.

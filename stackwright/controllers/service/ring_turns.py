@@ -12,7 +12,7 @@ from stackwright.blueprint.secret_values import encode
 from stackwright.blueprint.service import Service
 from stackwright.controllers.service import labels, rings
 from stackwright.controllers.service.environment import Environment
-from stackwright.controllers.service.rings import Drop, Spread, Turn
+from stackwright.controllers.service.rings import Drop, NoteLives, Spread, Step, Turn
 from stackwright.kube import clock, conditions
 from stackwright.kube.builtin import Pod, Secret
 from stackwright.kube.conditions import Finding
@@ -25,8 +25,8 @@ HOLDING_SECONDS = 20.0
 CHANGED_SECONDS = 1.0
 
 
-def holders_of(service: Service[Any, Any], resource: CustomResource, pods: Iterable[Pod]) -> list[Pod]:
-    """Return the pods that hold the keys of a resource. Pure."""
+def holders_of(service: Service[Any, Any], resource: CustomResource, pods: Iterable[Pod], now: datetime) -> list[Pod]:
+    """Return the pods that hold the keys of a resource: also those that end, for as long as they may. Pure."""
     components = {component.name for component in service.components_of(resource)}
     return [
         pod
@@ -34,12 +34,20 @@ def holders_of(service: Service[Any, Any], resource: CustomResource, pods: Itera
         if pod.metadata.labels.get(labels.COMPONENT) in components
         and pod.status.get("phase") in ("Pending", "Running")
         and pod.spec.get("nodeName")
-        and not pod.deleting
+        and not _has_ended(pod, now)
     ]
 
 
+def _has_ended(pod: Pod, now: datetime) -> bool:
+    """Return whether a pod that is deleted serves nobody any more: a node that is lost does not report its end."""
+    if not pod.deleting:
+        return False
+    running = any("running" in (status.get("state") or {}) for status in pod.status.get("containerStatuses") or ())
+    return not running or key_rings.seconds_since(pod.metadata.deletionTimestamp, now) > 0
+
+
 async def take(
-    turns: Iterable[Turn | Spread | Drop],
+    turns: Iterable[Step],
     holders: Iterable[Pod],
     context: Context,
     environment: Environment,
@@ -61,15 +69,13 @@ async def take(
     return delays, stuck
 
 
-async def turn(
-    step: Turn | Spread | Drop, holders: Iterable[Pod], context: Context, environment: Environment, now: datetime
-) -> None:
+async def turn(step: Step, holders: Iterable[Pod], context: Context, environment: Environment, now: datetime) -> None:
     """Turn a ring, or note that it is spread, once all its readers hold the present keys; or shorten it."""
     keys = rings.keys_in(step.secret)
     if not key_rings.is_ring(keys):
         message = f"Secret {step.secret.metadata.name} is not a key ring: it needs the keys 0 and 1, and numbers only"
         raise Blocked(message, reason="KeyRingInvalid")
-    if not isinstance(step, Drop):
+    if isinstance(step, Turn | Spread):
         await _held(step, keys, holders, context, environment)
     metadata = step.secret.metadata
     # Never turn twice for one look: the second try meets another version of the Secret.
@@ -94,13 +100,13 @@ async def _held(
             raise Retry(message, reason="KeyNotSpread", after=HOLDING_SECONDS)
 
 
-def _changes(
-    step: Turn | Spread | Drop, keys: Mapping[str, str], environment: Environment, now: datetime
-) -> Iterable[JsonObject]:
+def _changes(step: Step, keys: Mapping[str, str], environment: Environment, now: datetime) -> Iterable[JsonObject]:
     annotations = dict(step.secret.metadata.annotations)
     match step:
         case Spread():
             annotations[rings.SPREAD] = rings.name_of(step.secret)
+        case NoteLives():
+            annotations[rings.NEEDED_FOR] = rings.written(step.lives)
         case Turn():
             annotations[rings.TURNED_AT] = clock.seconds(now)
             # What the clock does is no reason to forget what was done for a user.
@@ -111,10 +117,14 @@ def _changes(
             until = {**rings.until(step.secret, keys), key_rings.primary(keys): clock.seconds(now)}
             noted = {name: at for name, at in until.items() if name in ring}
             annotations[rings.PRIMARY_UNTIL] = json.dumps(noted, sort_keys=True)
+            if lives := {name: life for name, life in step.lives.items() if name in ring}:
+                annotations[rings.NEEDED_FOR] = rings.written(lives)
             yield {"op": "replace", "path": "/data", "value": encode(ring)}
         case Drop():
             ring = {name: key for name, key in keys.items() if name not in step.keys}
             annotations[rings.PRIMARY_UNTIL] = json.dumps(rings.until(step.secret, ring), sort_keys=True)
+            lives = rings.noted_lives(step.secret)
+            annotations[rings.NEEDED_FOR] = rings.written({name: lives[name] for name in lives if name in ring})
             yield {"op": "replace", "path": "/data", "value": encode(ring)}
     yield {"op": "add", "path": "/metadata/annotations", "value": annotations}
 

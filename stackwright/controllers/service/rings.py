@@ -1,5 +1,6 @@
 """When a service's key rings are made and turned. Pure: it reads caches alone."""
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -16,14 +17,16 @@ from stackwright.blueprint.passwords import NewSecret
 from stackwright.blueprint.secret_values import text_of
 from stackwright.blueprint.service import KeyRing, Service
 from stackwright.kube.builtin import Secret
+from stackwright.kube.conditions import is_true
 from stackwright.kube.shapes.belonging import maker_of
 
 # On the Secret of a ring: when it was turned last, the id of the last action that asked for it, which keys were seen
-# with every pod, and until when each key was the primary one.
+# with every pod, until when each key was the primary one, and for how many seconds more it is needed.
 TURNED_AT = "openstack.org/turned-at"
 TURNED_FOR = "openstack.org/turned-for"
 SPREAD = "openstack.org/spread-keys"
 PRIMARY_UNTIL = "openstack.org/primary-until"
+NEEDED_FOR = "openstack.org/needed-for"
 
 # Seconds in which a pod may still write with the key that was the primary one: a mounted Secret comes late.
 LAG = 600.0
@@ -42,6 +45,8 @@ class Turn:
     asked_by: str = ""
     # The keys that stay, also where the ring is longer for it.
     needed: frozenset[str] = frozenset()
+    # What is noted of the keys, the new primary one included: for how long they are needed.
+    lives: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -53,6 +58,14 @@ class Drop:
 
 
 @dataclass(frozen=True)
+class NoteLives:
+    """Note for how long keys are needed once they are not the primary one any more."""
+
+    secret: Secret
+    lives: Mapping[str, int]
+
+
+@dataclass(frozen=True)
 class Spread:
     """Note that every pod holds the present keys of a ring: what is written from now on is written with them."""
 
@@ -60,11 +73,15 @@ class Spread:
     path: str
 
 
+# What can be done about a ring.
+Step = Turn | Drop | Spread | NoteLives
+
+
 @dataclass(frozen=True)
 class Due:
     """What to do about rings now, in how many seconds the next is due, and why actions wait, by their ids."""
 
-    steps: tuple[Turn | Spread | Drop, ...] = ()
+    steps: tuple[Step, ...] = ()
     wake: float | None = None
     waiting: Mapping[str, str] = field(default_factory=dict)
 
@@ -111,13 +128,14 @@ def missing(service: Service[C, F], resource: C, look: Look) -> Iterable[NewSecr
     """Return the rings to create; a ring that outlived an earlier resource of the same name is used as it is."""
     for ring in service.key_rings:
         if look(Secret, secret_name(ring, resource)) is None:
-            yield NewSecret(secret_name(ring, resource), lambda source: key_rings.made(source.random))
+            notes = {} if ring.life is None else {NEEDED_FOR: written({"1": ring.life(resource)})}
+            yield NewSecret(secret_name(ring, resource), lambda source: key_rings.made(source.random), notes=notes)
 
 
 def due(service: Service[C, F], resource: C, facts: F, look: Look, course: Course, now: datetime) -> Due:
     """Return what to do about the rings."""
     asked = dict(course.turns)
-    steps: list[Turn | Spread | Drop] = []
+    steps: list[Step] = []
     waiting: dict[str, str] = {}
     wakes: list[float] = []
     for ring in service.key_rings:
@@ -136,6 +154,8 @@ def due(service: Service[C, F], resource: C, facts: F, look: Look, course: Cours
             wakes.extend(seconds for seconds in surplus.values() if seconds)
             if over := frozenset(name for name, seconds in surplus.items() if not seconds):
                 steps.append(Drop(secret, over))
+            elif (lives := _lives(ring, resource, secret)) != noted_lives(secret):
+                steps.append(NoteLives(secret, lives))
             continue
         if ring.migrate and not _migrated(ring, resource, facts, look):
             message = (
@@ -144,7 +164,8 @@ def due(service: Service[C, F], resource: C, facts: F, look: Look, course: Cours
             waiting[asked.get(ring.name, "")] = message
             continue
         needed = frozenset(name for name, seconds in left.items() if seconds)
-        steps.append(Turn(secret, ring.path, ring.size(resource), asked.get(ring.name, ""), needed))
+        lives = _lives(ring, resource, secret, turned=True)
+        steps.append(Turn(secret, ring.path, ring.size(resource), asked.get(ring.name, ""), needed, lives))
     return Due(tuple(steps), min(wakes, default=None), waiting)
 
 
@@ -166,7 +187,10 @@ def overdue(service: Service[C, F], resource: C, look: Look, now: datetime) -> t
         if remaining := _remaining(ring, resource, secret, now):
             wakes.append(remaining)
         elif remaining == 0:
-            steps.append(Turn(secret, ring.path, len(keys) + 1, needed=frozenset(keys)))
+            lives = noted_lives(secret)
+            if key_rings.is_ring(keys) and (former := lives.get(key_rings.primary(keys))) is not None:
+                lives[key_rings.next_primary(keys)] = former
+            steps.append(Turn(secret, ring.path, len(keys) + 1, needed=frozenset(keys), lives=lives))
     return tuple(steps), min(wakes, default=None)
 
 
@@ -179,9 +203,45 @@ def _left(ring: KeyRing[C], resource: C, secret: Secret, now: datetime) -> dict[
     keys = keys_in(secret)
     if ring.life is None or not key_rings.is_ring(keys):
         return {}
-    life = ring.life(resource) + LAG
+    # With a longer window, services accept older tokens as well.
+    life = ring.life(resource)
+    lives = {name: max(noted, life) + LAG for name, noted in _lives(ring, resource, secret).items()}
     passed = {name: key_rings.seconds_since(at, now) for name, at in until(secret, keys).items()}
-    return {**{name: max(0.0, life - seconds) for name, seconds in passed.items()}, key_rings.primary(keys): life}
+    return {name: max(0.0, seconds - passed.get(name, 0.0)) for name, seconds in lives.items()}
+
+
+def _lives(ring: KeyRing[C], resource: C, secret: Secret, *, turned: bool = False) -> dict[str, int]:
+    """Return what has to be noted of keys: for how long each is needed once it is not the primary one any more.
+
+    That is the longest life that anything written with it got. A shorter one of the spec counts for keys that become
+    primary when all pods work with it. Of a key of which nothing is noted, the longest life is assumed that is known.
+    """
+    keys = keys_in(secret)
+    if ring.life is None or not key_rings.is_ring(keys):
+        return {}
+    noted, life = noted_lives(secret), ring.life(resource)
+    longest = max((life, *noted.values()))
+    lives = {name: noted.get(name, longest) for name in keys if name != str(key_rings.STAGED)}
+    primary = key_rings.primary(keys)
+    lives[primary] = max(lives[primary], life)
+    if turned:
+        lives[key_rings.next_primary(keys)] = life if _works_with_its_spec(resource) else lives[primary]
+    return lives
+
+
+def _works_with_its_spec(resource: CustomResource) -> bool:
+    status = resource.status
+    return status.observedGeneration == resource.metadata.generation and is_true(status.conditions)
+
+
+def noted_lives(secret: Secret) -> dict[str, int]:
+    """Return what is noted on a ring about how long its keys are needed."""
+    return key_rings.read_lives(secret.metadata.annotations.get(NEEDED_FOR, ""))
+
+
+def written(lives: Mapping[str, int]) -> str:
+    """Return lives as they are noted."""
+    return json.dumps(lives, sort_keys=True)
 
 
 def until(secret: Secret, keys: Mapping[str, str]) -> dict[str, str]:

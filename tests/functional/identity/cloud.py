@@ -75,11 +75,15 @@ class Cloud(cloud.Cloud):
         await self.put(KeystoneAPI, name, spec=spec)
         await self.serves(name, **status)
 
-    async def serves(self, name: str = "keystone", *, ready: bool = True, region: str = "regionOne") -> None:
+    async def serves(
+        self, name: str = "keystone", *, ready: bool = True, region: str = "regionOne", bootstrapped: bool = True
+    ) -> None:
         since = "2026-01-01T00:00:00Z"
-        condition = {"type": "Ready", "status": str(ready), "lastTransitionTime": since}
+        conditions = {"Ready": ready and bootstrapped, "BootstrapReady": bootstrapped}
         status = {
-            "conditions": [condition],
+            "conditions": [
+                {"type": name, "status": str(holds), "lastTransitionTime": since} for name, holds in conditions.items()
+            ],
             "apiEndpoints": {"public": f"{self.url}/v3", "internal": f"{self.url}/v3"},
             "region": region,
         }

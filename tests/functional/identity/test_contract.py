@@ -41,6 +41,18 @@ async def test_a_refused_login_reaches_keystone_once(where: Where) -> None:
     assert (await counts(where))["refused admin"] == before + 1
 
 
+async def test_a_login_that_is_refused_again_and_again_is_tried_ever_more_seldom(where: Where) -> None:
+    before, now = (await counts(where)).get("refused admin", 0), 0.0
+    session = Session(where.url, replace(ADMIN, password="wrong"), clock=lambda: now)
+    # An hour, with a look in each second.
+    for second in range(3600):
+        now = float(second)
+        with pytest.raises(Exception, match="does not let user admin in"):
+            await Keystone(session).services()
+    # After 15, 45, 105, 225, 465 and 945 seconds, then every ten minutes.
+    assert (await counts(where))["refused admin"] == before + 11
+
+
 async def test_one_login_serves_many_requests(where: Where) -> None:
     keystone = Keystone(where.session())
     before = (await counts(where)).get("login", 0)

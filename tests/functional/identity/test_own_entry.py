@@ -6,7 +6,8 @@ import pytest
 
 from stackwright.adapters.identity import Endpoint, Service
 from stackwright.api.keystone import KeystoneEndpoint, KeystoneService
-from stackwright.controllers.identity.registration import Made, Registration, Thing, as_noted
+from stackwright.controllers.identity.marks import Made, Thing, as_noted
+from stackwright.controllers.identity.registration import Registration
 from stackwright.controllers.ownership import TAKEN
 from stackwright.kube.builtin import ConfigMap
 from stackwright.kube.resource import Key
@@ -40,6 +41,19 @@ async def test_keystones_own_entry_is_mended(cloud: Cloud, operator: None) -> No
     await told(cloud.client, cloud.namespace, "keystone", "CatalogRepaired", "http://evil.example")
     await cloud.keystone.delete_service(entry.id)
     await until(cloud.own, lambda own: own == before)
+
+
+async def test_another_region_moves_keystones_own_endpoints(cloud: Cloud, operator: None) -> None:
+    await cloud.whole()
+    await until(cloud.own, lambda own: len(own) == 2)
+
+    async def regions() -> list[str]:
+        (entry,) = [service for service in await cloud.keystone.services() if service.type == "identity"]
+        return sorted(one.region for one in await cloud.keystone.endpoints() if one.service_id == entry.id)
+
+    assert await regions() == ["regionOne"] * 2
+    await cloud.serves(region="regionTwo")
+    await until(regions, lambda found: found == ["regionTwo"] * 2)
 
 
 async def test_a_keystone_elsewhere_is_left_as_it_is(cloud: Cloud, operator: None) -> None:

@@ -7,8 +7,11 @@ from dataclasses import replace
 import pytest
 
 from stackwright.adapters.identity import Credentials, RoleAssignment, Service
+from stackwright.api.annotations import CONFIGURED_WITH
 from stackwright.api.keystone import KeystoneEndpoint, KeystoneService
+from stackwright.kube.builtin import Secret
 from stackwright.kube.conditions import find
+from stackwright.services.keystone.kinds import KeystoneAPI
 from tests.functional.identity.cloud import ADMIN, FIRST, REMEMBERED, SECOND, Cloud
 from tests.functional.running import Passes
 from tests.functional.watching import eventually, told, until
@@ -25,7 +28,8 @@ async def test_a_service_is_registered_with_its_user(cloud: Cloud) -> None:
     await cloud.whole()
     resource = await cloud.ready(KeystoneService)
     (service,) = await cloud.services()
-    mark = f"KeystoneService {cloud.namespace}/glance"
+    keystone = await cloud.client.get(KeystoneAPI, "keystone", cloud.namespace)
+    mark = f"KeystoneService {cloud.namespace}/glance of cloud {keystone.metadata.uid}"
     assert service == Service(resource.status.serviceID, "image", "glance", "Images", enabled=True, made_for=mark)
     user, project = await cloud.keystone.find_user("glance"), await cloud.keystone.find_project("service")
     assert user is not None
@@ -167,6 +171,43 @@ async def test_a_password_that_is_changed_in_the_secret_is_changed_in_keystone_o
     after = await cloud.counts()
     assert (after["passwords"], after.get("refused glance", 0)) == (1, before.get("refused glance", 0))
     assert after["login"] == before["login"]
+
+
+async def test_a_password_that_is_not_to_be_set_is_tried_once(cloud: Cloud) -> None:
+    await cloud.whole()
+    metadata = {"name": "glance", "namespace": cloud.namespace, "annotations": {CONFIGURED_WITH: "an-older-version"}}
+    await cloud.client.apply(KeystoneService, {"metadata": metadata}, field_manager="parent")
+    await cloud.passwords(SECOND)
+    await cloud.says(KeystoneService, USER_READY, "Secret osp-secret has another password for user glance")
+    before = (await cloud.counts())["refused glance"]
+    await Passes("keystoneservice").reach(10)
+    counts = await cloud.counts()
+    assert (counts["refused glance"], counts.get("passwords", 0)) == (before, 0)
+    # Once the service is configured with it, it is set.
+    secret = await cloud.client.get(Secret, "osp-secret", cloud.namespace)
+    metadata["annotations"] = {CONFIGURED_WITH: secret.metadata.resourceVersion}
+    await cloud.client.apply(KeystoneService, {"metadata": metadata}, field_manager="parent")
+    await until(lambda: cloud.can_log_in(SECOND))
+
+
+async def test_a_password_of_the_administrator_is_not_tried_before_bootstrap_has_set_it(cloud: Cloud) -> None:
+    await cloud.whole()
+    await cloud.serves(bootstrapped=False)
+    # With the former password what is registered is still looked after.
+    user = await cloud.keystone.find_user("glance")
+    assert user is not None
+    await cloud.keystone.delete_user(user.id)
+    await until(lambda: cloud.can_log_in(FIRST))
+    await cloud.secret("osp-secret", AdminPassword=SECOND, GlancePassword=FIRST)
+    await cloud.says(KeystoneService, API_READY, "KeystoneAPI keystone is not ready yet")
+    await Passes("keystoneservice").reach(3)
+    assert (await cloud.counts()).get("refused admin", 0) == 0
+    administrator = await cloud.keystone.find_user("admin")
+    assert administrator is not None
+    await cloud.keystone.set_password(administrator.id, SECOND)
+    await cloud.serves()
+    await cloud.ready(KeystoneService)
+    assert (await cloud.counts()).get("refused admin", 0) == 0
 
 
 async def test_a_user_that_cannot_log_in_is_told_and_gets_its_password_once(cloud: Cloud) -> None:

@@ -8,10 +8,11 @@ import pytest
 
 from stackwright.adapters.identity import RoleAssignment, Service
 from stackwright.api.keystone import KeystoneEndpoint, KeystoneService
-from stackwright.controllers.identity.registration import Registration, made_user
+from stackwright.controllers.identity.marks import made_user
+from stackwright.controllers.identity.registration import Registration
 from stackwright.controllers.identity.upgrade import FINALIZERS
 from stackwright.kube import finalizers
-from stackwright.kube.builtin import ConfigMap, Namespace, Secret
+from stackwright.kube.builtin import ConfigMap, Event, Namespace, Secret
 from stackwright.kube.resource import Key, owner_reference
 from stackwright.services.keystone.kinds import KeystoneAPI
 from tests.fakes.running import Fake
@@ -198,6 +199,22 @@ async def test_a_keystone_that_does_not_answer_is_told_of_and_swept_later(cloud:
         await gone(cloud)
         event = await told(cloud.client, cloud.namespace, "keystone", "CannotUnregister")
         assert "does not answer" in event.note
+        await cloud.serves()
+        await cloud.swept()
+
+
+async def test_a_keystone_that_is_being_bootstrapped_is_swept_then_without_a_warning(cloud: Cloud) -> None:
+    await put_up(cloud)
+    await cloud.serves(bootstrapped=False)
+    async with cloud.operator():
+        passes = Passes("registrations")
+        await gone(cloud)
+        for kind in BOTH:
+            await cloud.forgotten(kind)
+        await passes.reach(1)
+        assert await cloud.notes() == NOTES
+        events = await cloud.client.list(Event, cloud.namespace)
+        assert "CannotUnregister" not in {event.reason for event in events}
         await cloud.serves()
         await cloud.swept()
 

@@ -21,7 +21,7 @@ MUTANTS = (
     Mutant(
         "a key ring turns before all pods hold the staged key",
         f"{SERVICE}/ring_turns.py",
-        "    if not isinstance(step, Drop):\n        await _held(",
+        "    if isinstance(step, Turn | Spread):\n        await _held(",
         "    if isinstance(step, Drop):\n        await _held(",
         (f"{ON_FAULTS}::test_a_ring_turns_only_when_every_pod_holds_the_staged_key",),
     ),
@@ -180,8 +180,8 @@ MUTANTS = (
     Mutant(
         "a note deletes what carries no mark of its resource",
         "stackwright/controllers/identity/sweeping.py",
-        "return thing.made_for == mark(noted.kind, noted.key)",
-        "return True",
+        "        return False\n    if mark.cloud:",
+        "        return True\n    if mark.cloud:",
         (f"{OWN_ENTRY}::test_a_forged_note_deletes_nothing",),
     ),
     Mutant(

@@ -1,8 +1,6 @@
 """What a Keystone comes to, given what is in the caches: key rings, actions and input that cannot be."""
 
 import base64
-import json
-from datetime import timedelta
 from typing import Any
 
 import msgspec
@@ -10,90 +8,34 @@ import pytest
 
 from stackwright.api.annotations import ACCEPT_LOSS, GENERATED_AGAIN
 from stackwright.api.base import ObjectMeta
-from stackwright.api.mariadb import MariaDBAccount, MariaDBDatabase
 from stackwright.blueprint import names
 from stackwright.blueprint.secret_values import encode
 from stackwright.blueprint.text_lengths import SECRET
 from stackwright.blueprint.values import select_nodes
-from stackwright.controllers.service.decide import Intent, Seen, decide
+from stackwright.controllers.service.decide import Seen, decide
 from stackwright.controllers.service.failed_jobs import again_in
-from stackwright.controllers.service.rings import PRIMARY_UNTIL, SPREAD, TURNED_AT, Drop, Spread, Turn, name_of
-from stackwright.kube import clock
-from stackwright.kube.builtin import Deployment, Job, Plain, Secret, Service, StorageClass
+from stackwright.controllers.service.rings import (
+    SPREAD,
+    TURNED_AT,
+    Spread,
+    Turn,
+    name_of,
+)
+from stackwright.kube.builtin import Deployment, Job, Secret, StorageClass
 from stackwright.kube.errors import Blocked
 from stackwright.kube.plan import Ends
-from stackwright.kube.resource import Resource
 from stackwright.services.barbican.kinds import Barbican
 from stackwright.services.barbican.service import SERVICE as BARBICAN
 from stackwright.services.keystone.kinds import KeystoneAPI
 from stackwright.services.keystone.service import SERVICE
-from stackwright.services.keystone.settings import KeystoneFacts
 from stackwright.services.mariadb.kinds import Galera
 from stackwright.services.mariadb.service import SERVICE as MARIADB
-from stackwright.services.memcached.kinds import Memcached
 from stackwright.services.rabbitmq.kinds import RabbitMq
 from stackwright.services.rabbitmq.service import SERVICE as RABBITMQ
 from tests.unit.controllers.environments import ENVIRONMENT, NOW
+from tests.unit.controllers.keystones import decided, keystone, made, secret, world
 
 ROTATE = [{"name": "rotate-credential-keys", "id": "1"}]
-
-
-def made(kind: type[Any], name: str, **content: Any) -> Any:
-    body = {"metadata": {"name": name, "namespace": "openstack", "creationTimestamp": "2026-11-15T00:00:00Z"}}
-    return msgspec.convert({**body, **content}, kind)
-
-
-def secret(name: str, annotations: dict[str, str] | None = None, **texts: str) -> Secret:
-    data = {key.removeprefix("_"): base64.b64encode(text.encode()).decode() for key, text in texts.items()}
-    metadata = ObjectMeta(
-        name=name,
-        namespace="openstack",
-        creationTimestamp="2026-11-15T00:00:00Z",
-        annotations=annotations or {TURNED_AT: "2026-11-15T00:00:00Z"},
-    )
-    return Secret(metadata=metadata, data=data)
-
-
-def world(*others: Resource) -> dict[tuple[type[Resource], str], Resource]:
-    """Return all that a Keystone needs, with some of it replaced."""
-    there = (
-        secret("osp-secret", AdminPassword="wonderland"),
-        secret("keystone-db-secret", DatabasePassword="secret"),
-        secret("keystone-fernet-keys", _0="staged", _1="primary"),
-        secret("keystone-credential-keys", _0="staged", _1="primary"),
-        made(
-            Galera,
-            "openstack",
-            spec={"storageClass": "local", "storageRequest": "1G"},
-            status={"hostname": "openstack.openstack.svc", "port": 3306, "bootstrapped": True},
-        ),
-        made(Memcached, "memcached", spec={}, status={"serverList": ["memcached-0:11211"]}),
-        made(MariaDBDatabase, "keystone", spec={"name": "keystone"}, status={"completed": True}),
-        made(
-            MariaDBAccount,
-            "keystone",
-            spec={"userName": "keystone", "secret": "keystone-db-secret"},
-            status={"currentSecret": "keystone-db-secret"},
-        ),
-        *(made(Service, f"keystone-{end}", spec={"type": "ClusterIP"}) for end in ("public", "internal")),
-    )
-    return {(type(item), item.metadata.name): item for item in (*there, *others)}
-
-
-def keystone(**spec: Any) -> KeystoneAPI:
-    resource: KeystoneAPI = made(
-        KeystoneAPI, "keystone", spec={"databaseInstance": "openstack", "secret": "osp-secret", **spec}
-    )
-    return resource
-
-
-def decided(resource: KeystoneAPI, *others: Resource, workloads: tuple[Plain, ...] = ()) -> Intent[KeystoneFacts]:
-    there = world(*others)
-
-    def look(kind: type[Any], name: str, **_: str) -> Any:
-        return there.get((kind, name))
-
-    return decide(SERVICE, resource, Seen(look, NOW, workloads), ENVIRONMENT)
 
 
 def test_configuration_that_no_secret_can_hold_is_refused_before_anything_rolls() -> None:
@@ -309,48 +251,6 @@ def test_only_what_took_the_place_of_a_lost_secret_is_told_to_what_runs(*, again
         item for item in decide(RABBITMQ, resource, seen, ENVIRONMENT).children if item.key.name == "mq-config-data"
     )
     assert ("definitions.json" in config.body["data"]) is again
-
-
-def turned_often(*, hours_ago: int, until: str = "2026-11-15T10:00:00Z") -> Secret:
-    """Return a ring of one key more than its size, whose oldest was the primary one until some hours ago."""
-    oldest = clock.seconds(NOW - timedelta(hours=hours_ago))
-    noted = json.dumps({"1": oldest, "2": until, "3": until, "4": until})
-    annotations = {TURNED_AT: until, PRIMARY_UNTIL: noted}
-    keys = {f"_{number}": f"key {number}" for number in range(6)}
-    return secret("keystone-fernet-keys", annotations, **keys)
-
-
-ROTATE_FERNET = [{"name": "rotate-keys", "id": "1"}]
-# Keystone's own expiration and allow_expired_window, and what a mounted Secret may take to reach all pods.
-LIFE = 3600 + 172800 + 600
-
-
-def test_a_key_that_tokens_may_be_written_with_stays_in_the_ring_however_often_it_turns() -> None:
-    (step,) = decided(keystone(actions=ROTATE_FERNET), turned_often(hours_ago=3)).turns
-    assert isinstance(step, Turn)
-    assert step.needed == {"1", "2", "3", "4", "5"}
-
-
-def test_a_turn_takes_away_what_no_token_needs_any_more() -> None:
-    (step,) = decided(keystone(actions=ROTATE_FERNET), turned_often(hours_ago=50)).turns
-    assert isinstance(step, Turn)
-    assert step.needed == {"2", "3", "4", "5"}
-
-
-def test_a_longer_life_of_tokens_keeps_their_keys_for_longer() -> None:
-    spec = {"customServiceConfig": "[token]\nexpiration = 86400\n", "actions": ROTATE_FERNET}
-    (step,) = decided(keystone(**spec), turned_often(hours_ago=50)).turns
-    assert isinstance(step, Turn)
-    assert "1" in step.needed
-
-
-def test_a_ring_that_is_too_long_is_shortened_as_soon_as_its_oldest_key_is_not_needed() -> None:
-    waiting = decided(keystone(fernetRotationDays=30), turned_often(hours_ago=48))
-    assert waiting.turns == ()
-    assert waiting.wake == LIFE - 48 * 3600
-    (step,) = decided(keystone(fernetRotationDays=30), turned_often(hours_ago=50)).turns
-    assert isinstance(step, Drop)
-    assert step.keys == {"1"}
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from stackwright.api.keystone import KeystoneEndpoint, KeystoneEndpointSpec, Key
 from stackwright.controllers.absent_servers import Absent
 from stackwright.controllers.identity.access import Access
 from stackwright.controllers.identity.endpoint import DeleteEndpoint, Seen, UpdateEndpoint, decide, tell
-from stackwright.controllers.identity.registration import made_endpoint
-from stackwright.controllers.identity.world import KeystoneStep
+from stackwright.controllers.identity.marks import Notes, made_endpoint
+from stackwright.controllers.identity.world import KeystoneStep, Note
 from stackwright.kube.errors import Blocked
 from stackwright.kube.plan import Plan, Wait
 from stackwright.kube.resource import ObjectMeta
@@ -54,9 +54,14 @@ def done(plan: Plan) -> list[str]:
             seen(replace(PUBLIC, id="e0"), PUBLIC, INTERNAL), ["DeletingEndpoint e0"], id="the-registered-of-two-stays"
         ),
         pytest.param(
-            seen(PUBLIC, INTERNAL, Endpoint("e3", "s1", "regionOne", "admin", "http://x")),
+            seen(PUBLIC, INTERNAL, replace(PUBLIC, id="e3", interface="admin")),
             ["DeletingEndpoint e3"],
             id="an-interface-that-nobody-asks-for",
+        ),
+        pytest.param(
+            seen(PUBLIC, INTERNAL, Endpoint("e3", "s1", "regionOne", "admin", "http://x")),
+            [],
+            id="an-interface-that-was-there-before",
         ),
         pytest.param(
             replace(seen(PUBLIC, INTERNAL, replace(PUBLIC, id="e3", interface="admin")), claims={"admin": "other"}),
@@ -74,6 +79,13 @@ def done(plan: Plan) -> list[str]:
 )
 def test_the_catalog_becomes_what_the_resource_says(found: Seen, steps: list[str]) -> None:
     assert done(decide(REGISTERED, found)) == steps
+
+
+def test_an_adopted_interface_goes_when_the_resource_drops_it() -> None:
+    admin = Endpoint("e3", "s1", "regionOne", "admin", "http://x")
+    status = msgspec.structs.replace(REGISTERED.status, endpointIDs={**REGISTERED.status.endpointIDs, "admin": "e3"})
+    dropped = msgspec.structs.replace(REGISTERED, status=status)
+    assert done(decide(dropped, seen(PUBLIC, INTERNAL, admin))) == ["DeletingEndpoint e3"]
 
 
 def test_of_two_unknown_ones_the_first_stays() -> None:
@@ -165,6 +177,64 @@ def test_an_endpoint_that_an_older_operator_made_gets_its_mark_and_an_adopted_on
     assert isinstance(step, UpdateEndpoint)
     assert step.endpoint == PUBLIC
     assert decide(GLANCE, old) == Plan()
+
+
+SHARED = replace(ACCESS, cloud="ours", external=True)
+THEIRS = replace(PUBLIC, made_for=f"{PUBLIC.made_for} of cloud another")
+
+
+def test_an_endpoint_of_another_cloud_is_neither_changed_nor_deleted() -> None:
+    own = replace(INTERNAL, made_for=f"{PUBLIC.made_for} of cloud ours")
+    shared = replace(seen(THEIRS, own), keystone=SHARED)
+    # One that is as it should be may be used.
+    assert decide(REGISTERED, shared) == Plan()
+    with pytest.raises(Blocked, match=r"is http://theirs and belongs to .* of cloud another; use another region"):
+        decide(REGISTERED, replace(shared, endpoints=(replace(THEIRS, url="http://theirs"), own)))
+    for other in (replace(THEIRS, id="e8"), replace(THEIRS, id="e9", interface="admin"), replace(THEIRS, region="two")):
+        there = (replace(PUBLIC, id="e5", made_for=own.made_for), own, other)
+        assert decide(REGISTERED, replace(shared, endpoints=there)) == Plan()
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_our_own_endpoint_stays_though_the_status_names_that_of_another_cloud(*, backwards: bool) -> None:
+    mark = f"{PUBLIC.made_for} of cloud ours"
+    internal, own = replace(INTERNAL, made_for=mark), replace(PUBLIC, id="e5", made_for=mark)
+    theirs = replace(THEIRS, url="http://theirs")
+    there = (own, theirs, internal) if not backwards else (theirs, own, internal)
+    found = replace(seen(*there), keystone=SHARED)
+    assert REGISTERED.status.endpointIDs["public"] == theirs.id
+    assert decide(REGISTERED, found) == Plan()
+    assert tell(REGISTERED, found).endpointIDs == {"public": "e5", "internal": "e2"}
+
+
+def test_an_endpoint_that_nobody_marked_is_marked_with_the_first_change() -> None:
+    adopted = replace(
+        seen(replace(PUBLIC, made_for="", url="http://x"), INTERNAL), keystone=replace(ACCESS, cloud="ours")
+    )
+    (step,) = (step for step in decide(GLANCE, adopted).steps if isinstance(step, UpdateEndpoint) and step.told)
+    assert step.endpoint == replace(PUBLIC, made_for=f"{PUBLIC.made_for} of cloud ours (adopted)")
+
+
+def test_an_adopted_endpoint_is_noted_with_its_cloud_before_it_is_marked() -> None:
+    internal, shared = replace(INTERNAL, made_for=""), replace(THERE, keystone=SHARED)
+    assert decide(GLANCE, replace(shared, endpoints=(replace(PUBLIC, made_for=""), internal))) == Plan()
+    adopts = replace(shared, endpoints=(replace(PUBLIC, made_for="", url="http://x"), internal))
+    note, update = decide(GLANCE, adopts).steps
+    assert isinstance(note, Note)
+    assert isinstance(update, UpdateEndpoint)
+    assert note.noted == ()
+    # The mark is there, and the note is not, or was lost.
+    adopted = replace(shared, endpoints=(update.endpoint, internal))
+    assert [step.reason for step in decide(GLANCE, adopted).steps] == ["Noting"]
+    assert decide(GLANCE, replace(adopted, notes=Notes("ours", frozenset({"ours"})))) == Plan()
+    # A KeystoneAPI that was made again has another uid: what the note says is ours still, and changes.
+    again = replace(adopted, keystone=replace(SHARED, cloud="new"), notes=Notes("ours", frozenset({"ours"})))
+    moved = msgspec.structs.replace(
+        GLANCE, spec=msgspec.structs.replace(GLANCE.spec, endpoints={**GLANCE.spec.endpoints, "public": "http://new"})
+    )
+    (change,) = decide(moved, again).steps
+    assert isinstance(change, UpdateEndpoint)
+    assert change.endpoint == replace(update.endpoint, url="http://new")
 
 
 def test_the_status_says_what_the_catalog_has() -> None:

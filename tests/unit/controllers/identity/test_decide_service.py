@@ -1,5 +1,6 @@
 """What is decided for a KeystoneService, from what was seen."""
 
+import re
 from dataclasses import replace
 
 import msgspec
@@ -9,11 +10,19 @@ from stackwright.adapters.identity import Credentials, Project, RoleAssignment, 
 from stackwright.api.keystone import KeystoneService, KeystoneServiceSpec, KeystoneServiceStatus
 from stackwright.controllers.absent_servers import Absent
 from stackwright.controllers.identity.access import Access
+from stackwright.controllers.identity.marks import Made, Notes, made_service, made_user
 from stackwright.controllers.identity.passwords import PasswordState
-from stackwright.controllers.identity.registration import Made, made_service, made_user, together
+from stackwright.controllers.identity.registration import Registration, together
 from stackwright.controllers.identity.service import Seen, current, decide, tell
-from stackwright.controllers.identity.service_steps import DeleteService, GrantRole, SetPassword, UpdateService
-from stackwright.controllers.identity.world import KeystoneStep
+from stackwright.controllers.identity.service_steps import (
+    DeleteService,
+    GrantRole,
+    MarkUser,
+    SetPassword,
+    UpdateService,
+)
+from stackwright.controllers.identity.sweeping import is_proven
+from stackwright.controllers.identity.world import KeystoneStep, Note
 from stackwright.controllers.ownership import TAKEN
 from stackwright.kube.errors import Blocked
 from stackwright.kube.plan import Plan, Wait
@@ -184,6 +193,115 @@ def test_a_user_that_nobody_of_ours_made_is_not_touched_before_its_password_is_k
 )
 def test_a_user_of_ours_is_known_and_gets_its_password(service: KeystoneService, seen: Seen) -> None:
     assert "ChangingPassword" in [step.reason for step in decide(service, seen).steps]
+
+
+# A cloud that uses the Keystone of another one, which has a Glance of the same name in a namespace of the same name.
+SHARED = replace(ACCESS, cloud="ours", external=True)
+ANOTHERS = f"{MARK} of cloud another"
+
+
+@pytest.mark.parametrize("mark", [ANOTHERS, MARK, "KeystoneService elsewhere/glance", f"{ANOTHERS} (adopted)"])
+@pytest.mark.parametrize("service", [GLANCE, REGISTERED], ids=["new", "registered-before"])
+def test_the_user_of_another_cloud_keeps_its_password(service: KeystoneService, mark: str) -> None:
+    seen = replace(THERE, keystone=SHARED, user=replace(USER, made_for=mark), login=PasswordState.DIFFERS)
+    with pytest.raises(Blocked, match=f"belongs to {re.escape(mark)}, and does not accept the password") as blocked:
+        decide(service, seen)
+    assert blocked.value.reason == "UserNotOurs"
+    assert tell(service, seen) == service.status
+    # Whoever knows the password may use it.
+    entry = replace(ENTRY, made_for=f"{MARK} of cloud ours")
+    assert decide(service, replace(seen, services=(entry,), login=PasswordState.WORKS)) == Plan()
+
+
+def test_the_entry_of_another_cloud_is_used_as_it_is() -> None:
+    theirs = replace(ENTRY, made_for=ANOTHERS, description="Theirs", enabled=False)
+    seen = replace(THERE, keystone=SHARED, services=(theirs,), user=replace(USER, made_for=f"{MARK} of cloud ours"))
+    assert current(GLANCE, seen) == theirs
+    assert decide(GLANCE, seen) == Plan()
+    # Of another type it is another entry.
+    other = msgspec.structs.replace(REGISTERED, spec=msgspec.structs.replace(GLANCE.spec, serviceType="imagery"))
+    assert [step.reason for step in decide(other, seen).steps] == ["CreatingService"]
+
+
+def test_what_was_marked_without_a_cloud_is_taken_over_by_who_noted_it() -> None:
+    made = together((made_service(ENTRY), made_user(USER)))
+    notes = Notes(ids=frozenset({"s1", "u1"}))
+    plan = decide(GLANCE, replace(THERE, keystone=SHARED, made=made, notes=notes))
+    # First the note: if the operator is killed after it, the marks are completed by what it says.
+    note, update, mark = plan.steps
+    assert isinstance(update, UpdateService)
+    assert isinstance(mark, MarkUser)
+    assert isinstance(note, Note)
+    assert update.service.made_for == mark.mark == f"{MARK} of cloud ours"
+    assert note.noted == made
+
+
+def test_a_user_that_nobody_marked_is_marked_with_its_first_password() -> None:
+    seen = replace(THERE, keystone=SHARED, user=User("u1", "glance"), login=PasswordState.DIFFERS)
+    password = next(step for step in decide(GLANCE, seen).steps if isinstance(step, SetPassword))
+    assert password.mark == f"{MARK} of cloud ours (adopted)"
+
+
+def test_what_is_adopted_is_noted_with_its_cloud_before_it_is_marked() -> None:
+    adopted = f"{MARK} of cloud ours (adopted)"
+    found = replace(THERE, keystone=SHARED, user=User("u1", "glance"), services=(replace(ENTRY, made_for=""),))
+    # Nobody has to change anything: nothing is ours, and nothing is noted.
+    assert decide(GLANCE, found) == Plan()
+    changed = (
+        replace(found, login=PasswordState.DIFFERS),
+        replace(found, services=(replace(ENTRY, made_for="", enabled=False),)),
+    )
+    for seen in changed:
+        note, _ = decide(GLANCE, seen).steps
+        assert isinstance(note, Note)
+        assert note.noted == ()
+        # Once it is noted it is not noted again.
+        noted = replace(seen, notes=Notes("ours", frozenset({"ours"})))
+        assert not any(isinstance(step, Note) for step in decide(GLANCE, noted).steps)
+    for seen in (
+        replace(found, user=User("u1", "glance", made_for=adopted)),
+        replace(found, services=(replace(ENTRY, made_for=adopted),)),
+    ):
+        (note,) = decide(GLANCE, seen).steps
+        assert isinstance(note, Note)
+        assert decide(GLANCE, replace(seen, notes=Notes("ours", frozenset({"ours"})))) == Plan()
+
+
+def test_what_is_made_beside_something_adopted_is_noted_at_once() -> None:
+    seen = replace(THERE, keystone=SHARED, services=(), user=User("u1", "glance"), login=PasswordState.DIFFERS)
+    steps = [step for step in decide(GLANCE, seen).steps if isinstance(step, KeystoneStep)]
+    assert [step.reason for step in steps] == ["Noting", "CreatingService", "ChangingPassword"]
+    assert steps[0].noted == steps[1].noted == ABOUT_TO[:1]
+
+
+@pytest.mark.parametrize(
+    ("description", "noted", "mark"),
+    [
+        pytest.param("Works as glance", True, f"{MARK} of cloud ours", id="made-by-an-older-operator"),
+        pytest.param("Works as glance", False, f"{MARK} of cloud ours (adopted)", id="not-noted"),
+        pytest.param("A person", True, f"{MARK} of cloud ours (adopted)", id="a-forged-note"),
+    ],
+)
+def test_a_user_of_an_older_operator_is_still_deleted_after_its_password_changed(
+    description: str, *, noted: bool, mark: str
+) -> None:
+    user = User("u1", "glance", description)
+    made = (made_user(user),) if noted else ()
+    seen = replace(THERE, keystone=SHARED, user=user, made=made, login=PasswordState.DIFFERS)
+    password = next(step for step in decide(GLANCE, seen).steps if isinstance(step, SetPassword))
+    assert password.mark == mark
+    note = Registration(GLANCE.kind.name, GLANCE.key, "keystone", made)
+    proven = is_proven(replace(user, made_for=password.mark), note, "ours")
+    assert proven is (mark == f"{MARK} of cloud ours")
+
+
+def test_what_was_restored_with_a_keystone_of_ours_is_ours() -> None:
+    access = replace(SHARED, external=False)
+    user, entry = replace(USER, made_for=ANOTHERS), replace(ENTRY, made_for=ANOTHERS)
+    seen = replace(THERE, keystone=access, user=user, services=(entry,))
+    assert [step.reason for step in decide(GLANCE, seen).steps] == ["ChangingService", "MarkingUser"]
+    with pytest.raises(Blocked, match="delete the user in Keystone"):
+        decide(GLANCE, replace(seen, login=PasswordState.DIFFERS))
 
 
 SERVICE, PERSON = made_service(ENTRY), made_user(USER)

@@ -5,17 +5,20 @@ from dataclasses import replace
 import pytest
 
 from stackwright.adapters.identity import Endpoint, Service
+from stackwright.controllers.identity.marks import NOTHING, owner
 from stackwright.controllers.identity.own_entry import Repair, decide, own_entry
+from stackwright.kube.resource import Key
 
 OWN = Service("k1", "identity", "keystone")
 GLANCE = Service("a0", "image", "glance")
-PUBLIC = Endpoint("e1", "k1", "regionOne", "public", "http://public")
-INTERNAL = Endpoint("e2", "k1", "regionOne", "internal", "http://internal")
+WHO = owner("KeystoneAPI", Key("cloud", "keystone"), "ours", NOTHING, external=False)
+PUBLIC = Endpoint("e1", "k1", "regionOne", "public", "http://public", made_for=WHO.mark)
+INTERNAL = replace(PUBLIC, id="e2", interface="internal", url="http://internal")
 URLS = {"public": "http://public", "internal": "http://internal"}
 
 
 def decided(services: tuple[Service, ...], endpoints: tuple[Endpoint, ...]) -> list[tuple[Service | Endpoint, bool]]:
-    return [(repair.thing, repair.gone) for repair in decide(services, endpoints, URLS, "regionOne")]
+    return [(repair.thing, repair.gone) for repair in decide(services, endpoints, URLS, "regionOne", WHO)]
 
 
 @pytest.mark.parametrize(
@@ -36,7 +39,12 @@ def decided(services: tuple[Service, ...], endpoints: tuple[Endpoint, ...]) -> l
         ),
         pytest.param(
             (OWN,),
-            (PUBLIC, INTERNAL, replace(PUBLIC, id="e9", region="two"), replace(PUBLIC, id="e8", interface="admin")),
+            (
+                PUBLIC,
+                INTERNAL,
+                replace(PUBLIC, id="e9", region="two", made_for=""),
+                replace(PUBLIC, id="e8", interface="admin"),
+            ),
             [],
             id="so-are-other-regions-and-interfaces",
         ),
@@ -48,6 +56,18 @@ def test_keystones_own_entry_becomes_what_bootstrap_made(
     assert decided(services, endpoints) == [(thing, False) for thing in repairs]
 
 
+@pytest.mark.parametrize(("mark", "goes"), [(WHO.mark, True), ("", False), ("KeystoneEndpoint cloud/keystone", False)])
+def test_our_endpoints_of_a_former_region_go_when_there_are_new_ones(mark: str, goes: bool) -> None:
+    former = replace(PUBLIC, id="e9", region="former", made_for=mark)
+    assert decided((OWN,), (former, PUBLIC, INTERNAL)) == ([(former, True)] if goes else [])
+    assert decided((OWN,), (former, PUBLIC)) == [(replace(INTERNAL, id=""), False)]
+
+
+def test_endpoints_that_bootstrap_made_get_a_mark_without_a_word() -> None:
+    unmarked = replace(PUBLIC, made_for="")
+    assert decide((OWN,), (unmarked, INTERNAL), URLS, "regionOne", WHO) == (Repair(PUBLIC, ""),)
+
+
 def test_a_second_endpoint_goes_and_the_right_one_stays() -> None:
     evil = replace(PUBLIC, id="e0", url="http://evil")
     assert decided((OWN,), (evil, PUBLIC, INTERNAL)) == [(evil, True)]
@@ -55,7 +75,7 @@ def test_a_second_endpoint_goes_and_the_right_one_stays() -> None:
 
 def test_a_description_that_a_person_wrote_stays() -> None:
     described = replace(OWN, description="Ours", enabled=False)
-    assert decide((described,), (), URLS, "regionOne") == (
+    assert decide((described,), (), URLS, "regionOne", WHO) == (
         Repair(replace(described, enabled=True), "Keystone's own entry was another in the catalog and is changed back"),
     )
 

@@ -3,7 +3,8 @@
 import msgspec
 import pytest
 
-from stackwright.controllers.identity.registration import LABEL, Made, Registration, is_of, known, read, together
+from stackwright.controllers.identity.marks import Made
+from stackwright.controllers.identity.registration import LABEL, Registration, is_of, known, read, together
 from stackwright.kube.builtin import ConfigMap
 from stackwright.kube.errors import Blocked
 from stackwright.kube.resource import JsonObject, Key

@@ -15,8 +15,16 @@ from stackwright.api.keystone import (
     KeystoneServiceStatus,
 )
 from stackwright.controllers.identity.access import Access, Registered
-from stackwright.controllers.identity.registration import Made, Registration, Thing
-from stackwright.controllers.identity.sweeping import claim_on, is_administrator, is_stood_for, sort_out
+from stackwright.controllers.identity.marks import Made, Notes, Thing, owner
+from stackwright.controllers.identity.registration import Registration
+from stackwright.controllers.identity.sweeping import (
+    claim_on,
+    is_administrator,
+    is_of_others,
+    is_proven,
+    is_stood_for,
+    sort_out,
+)
 from stackwright.controllers.identity.upgrade import registered
 from stackwright.controllers.ownership import Around, claims
 from stackwright.kube.resource import Key, ObjectMeta
@@ -111,6 +119,36 @@ def test_a_note_deletes_only_what_says_itself_that_it_was_made_for_the_resource(
     noted: Made, thing: Thing, proven: bool | None
 ) -> None:
     assert sort_out(GONE, [noted], [thing]) == ([thing] if proven else [], [thing] if proven is False else [])
+
+
+@pytest.mark.parametrize(
+    ("noted", "mark", "proven"),
+    [
+        pytest.param(GONE, f"{MARK} of cloud ours", True, id="ours"),
+        pytest.param(replace(GONE, cloud="former"), f"{MARK} of cloud former", True, id="of-before-our-keystone-api"),
+        pytest.param(GONE, f"{MARK} of cloud another", False, id="anothers"),
+        pytest.param(GONE, f"{MARK} of cloud ours (adopted)", False, id="adopted"),
+        pytest.param(replace(GONE, cloud="ours", made=(USER,)), MARK, True, id="of-an-older-operator"),
+        pytest.param(replace(GONE, cloud="ours"), MARK, False, id="of-an-older-operator-elsewhere"),
+    ],
+)
+def test_a_note_deletes_nothing_of_another_cloud(noted: Registration, mark: str, proven: bool) -> None:
+    assert is_proven(replace(OURS, made_for=mark), noted, "ours") is proven
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "others"),
+    [
+        pytest.param(Endpoint("e1", "s1", "one", "public", "http://x"), False, id="in-our-region"),
+        pytest.param(Endpoint("e1", "s1", "two", "public", "http://x"), True, id="in-another-region"),
+        pytest.param(Endpoint("e5", "s1", "two", "public", "http://x"), False, id="noted-by-us"),
+        pytest.param(Endpoint("e1", "s1", "one", "public", "", made_for=f"{MARK} of cloud two"), True, id="anothers"),
+        pytest.param(Endpoint("e1", "s1", "two", "public", "", made_for=f"{MARK} of cloud ours"), False, id="ours"),
+    ],
+)
+def test_whose_endpoints_keep_a_service(endpoint: Endpoint, others: bool) -> None:
+    who = owner(GONE.kind, GONE.key, "ours", Notes(ids=frozenset({"e5"})), external=True)
+    assert is_of_others(endpoint, who, "one") is others
 
 
 @pytest.mark.parametrize(
