@@ -4,9 +4,12 @@ Only the creator of a thing claims it. A resource does not claim what it merely 
 passwords or the server of its schema. Nor does a resource claim itself: a service may use an account that a user made.
 """
 
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from functools import cache, cached_property
 from typing import Any, TypeVar
+
+import structlog
 
 from stackwright import services
 from stackwright.api.keystone import KeystoneEndpoint, KeystoneService
@@ -22,7 +25,7 @@ from stackwright.blueprint.needs.login import IDENTITY
 from stackwright.blueprint.providers import Provider, Sight
 from stackwright.blueprint.service import Service
 from stackwright.controllers import needs
-from stackwright.controllers.ownership.memory import Memory
+from stackwright.controllers.ownership.memory import REMEMBERED, Memory
 from stackwright.controllers.ownership.standing import serving
 from stackwright.controllers.surroundings import Known
 from stackwright.kube.builtin import PersistentVolumeClaim, Secret
@@ -37,6 +40,9 @@ RELEASE, OBJECT_NAME = "Helm release", "name"
 NAMES = frozenset({RELEASE, OBJECT_NAME})
 
 _memory = Memory()
+_log = structlog.get_logger()
+# The resources whose claims failed, by uid, each with the version that the log names.
+_told: OrderedDict[str, str] = OrderedDict()
 
 
 class Around:
@@ -90,6 +96,24 @@ def claims(resource: CustomResource, around: Around) -> Claims:
     if service is None:
         return Claims()
     return _memory.recall(resource, around.named, lambda look: _list_claims(service, resource, needs.sight(look)))
+
+
+def claims_of_another(other: CustomResource, around: Around) -> Claims:
+    """Return what a resource claims, for a question about a different one.
+
+    An error in that is a bug of ours, and must not stop every other resource of the namespace: such a resource counts
+    as claiming its release only, until a pass over it reports the bug.
+    """
+    try:
+        return claims(other, around)
+    except Exception:  # noqa: BLE001  the resource's own passes report it
+        uid, version = other.metadata.uid, other.metadata.resourceVersion
+        if _told.get(uid) != version:
+            _told[uid] = version
+            _log.exception("what a resource claims is not known", kind=other.kind.name, key=str(other.key))
+        while len(_told) > REMEMBERED:
+            _told.popitem(last=False)
+        return Claims((Claim(RELEASE, other.metadata.name),) if services.blueprint_of(type(other)) else ())
 
 
 @cache

@@ -19,7 +19,7 @@ from stackwright.api.mariadb import MariaDBAccount, MariaDBDatabase
 from stackwright.api.rabbitmq import TransportURL
 from stackwright.blueprint.claims import NAME, Claim
 from stackwright.controllers.ownership import ports, users
-from stackwright.controllers.ownership.claims import Around, claiming, claims
+from stackwright.controllers.ownership.claims import Around, claiming, claims, claims_of_another
 from stackwright.controllers.ownership.standing import TAKEN, is_refused
 from stackwright.controllers.surroundings import Known
 from stackwright.kube.admission.checks import FieldError, Objections
@@ -180,7 +180,7 @@ def _rivals(
     names = frozenset(claim.name for claim in mine)
     for kind in claiming():
         for other in around.all(kind):
-            theirs = claims(other, around)
+            theirs = claims_of_another(other, around)
             if theirs.names.isdisjoint(names) or other.deleting or _is_same(other, resource):
                 continue
             shared = _shared(mine, theirs)
@@ -192,7 +192,7 @@ def _rivals(
     # Resources of one kind share a part of machines, and those of any kind the ports.
     for kind in claiming() if any(map(ports.is_port, wide)) else (type(resource),) if wide else ():
         for other, there in around.elsewhere(kind):
-            theirs = claims(other, there)
+            theirs = claims_of_another(other, there)
             if not theirs.names.isdisjoint(names) and not other.deleting and (shared := _shared(wide, theirs)):
                 yield other, shared
 
@@ -237,7 +237,7 @@ def _parents(resource: CustomResource, around: Around) -> Iterator[CustomResourc
         if kind in _PARTS:
             continue
         for other in around.all(kind):
-            if not other.deleting and _is_part(resource, claims(other, around)):
+            if not other.deleting and _is_part(resource, claims_of_another(other, around)):
                 yield other
 
 
@@ -295,7 +295,7 @@ def _is_in_the_way(present: Resource, resource: CustomResource, around: Around) 
 def _in_the_way(new: CustomResource, around: Around) -> Iterator[Taken]:
     """Yield the claims of services that create and own an object of this kind and name."""
     for parent in _parents(new, around):
-        for claim in claims(parent, around):
+        for claim in claims_of_another(parent, around):
             if claim.owned and _is_part(new, (claim,)):
                 yield Taken(claim, spoken(maker_of(parent)), parent)
 

@@ -12,6 +12,7 @@ from stackwright.adapters.errors import Rejected
 from stackwright.adapters.helm import Rendered, records
 from stackwright.adapters.helm.manifests import bounded
 from stackwright.adapters.helm.records import BUSY, DEPLOYED, SUPERSEDED, Record
+from stackwright.blueprint.whole_numbers import read_number
 from stackwright.kube.builtin import Secret
 from stackwright.kube.plan import Plan, Step, Wait
 from stackwright.kube.resource import JsonObject, Key, Resource
@@ -27,6 +28,8 @@ DESCRIPTION = "Applied by the operator"
 KEPT = 10
 # Helm's own deadline for an operation, and a little more: a helm that has not ended by then was killed.
 BUSY_SECONDS = 330.0
+# A moment beyond every record: whoever may write Secrets can write any number.
+_LATEST = int(datetime(9999, 1, 1, tzinfo=UTC).timestamp())
 # The garbage collector takes about this long.
 REPLACING_SECONDS = 2.0
 
@@ -59,7 +62,7 @@ class Revision:
     @cached_property
     def version(self) -> int:
         """Its number."""
-        return int(self.secret.metadata.labels["version"])
+        return read_number(self.secret.metadata.labels.get("version", "")) or 0
 
     @property
     def status(self) -> str:
@@ -70,9 +73,9 @@ class Revision:
     def modified(self) -> datetime:
         """When it was written last; long ago, if it does not say. A helm 3 does not say it when it begins."""
         labels, created = self.secret.metadata.labels, self.secret.metadata.creationTimestamp
-        stamp = labels.get("modifiedAt", labels.get("createdAt", ""))
-        if stamp.isdecimal():
-            return datetime.fromtimestamp(int(stamp), UTC)
+        stamp = read_number(labels.get("modifiedAt", labels.get("createdAt", "")))
+        if stamp is not None and stamp <= _LATEST:
+            return datetime.fromtimestamp(stamp, UTC)
         return datetime.fromisoformat(created) if created else datetime.fromtimestamp(0, UTC)
 
     @property
@@ -149,7 +152,7 @@ def history_of(secrets: Iterable[Secret], name: str) -> tuple[Revision, ...]:
         for secret in secrets
         if secret.type == records.TYPE
         and secret.metadata.labels.get("name") == name
-        and secret.metadata.labels.get("version", "").isdecimal()
+        and read_number(secret.metadata.labels.get("version", "")) is not None
         and not secret.deleting
     )
     return tuple(sorted(found, key=lambda revision: revision.version))
