@@ -60,6 +60,11 @@ def _count_beforehand(manifest: str, limits: Limits) -> None:
         raise Rejected("the manifest is not YAML") from error
 
 
+def count_values(objects: Iterable[Any]) -> int:
+    """Return how many values objects hold that are within the limits."""
+    return _values(objects, DEFAULT.values)
+
+
 def _values(objects: Iterable[Any], most: int) -> int:
     """Return how many values there are, or some number above `most`.
 

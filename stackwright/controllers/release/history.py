@@ -4,14 +4,15 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import msgspec
 
 from stackwright.adapters.errors import Rejected
 from stackwright.adapters.helm import Rendered, records
-from stackwright.adapters.helm.manifests import bounded
-from stackwright.adapters.helm.records import BUSY, DEPLOYED, SUPERSEDED, Record
+from stackwright.adapters.helm.keeping import Kept
+from stackwright.adapters.helm.manifests import bounded, count_values
+from stackwright.adapters.helm.records import BUSY, DEPLOYED, SUPERSEDED, Excerpt
 from stackwright.blueprint.whole_numbers import read_number
 from stackwright.kube.builtin import Secret
 from stackwright.kube.plan import Plan, Step, Wait
@@ -26,6 +27,8 @@ RECORDED = "release"
 DESCRIPTION = "Applied by the operator"
 # As many as helm keeps by itself.
 KEPT = 10
+# How many revisions are read: anybody who may write Secrets can write hundreds, and each takes time to unpack.
+READ = 32
 # Helm's own deadline for an operation, and a little more: a helm that has not ended by then was killed.
 BUSY_SECONDS = 330.0
 # A moment beyond every record: whoever may write Secrets can write any number.
@@ -85,9 +88,9 @@ class Revision:
         return controller.uid if controller is not None else ""
 
     @property
-    def record(self) -> Record | None:
+    def record(self) -> Excerpt | None:
         """What it records, or None where that cannot be read."""
-        return _record(self.secret.data.get(records.KEY, ""))
+        return _records.recall(self._key, self._read)[0]
 
     @property
     def digest(self) -> str:
@@ -97,7 +100,7 @@ class Revision:
     @property
     def content_digest(self) -> str:
         """The same, from what it records and not from what it says of that: whoever writes Secrets can say anything."""
-        return digest_of(self.record.manifest, self.record.values) if self.record is not None else ""
+        return self.record.digest if self.record is not None else ""
 
     @property
     def ours(self) -> bool:
@@ -107,36 +110,38 @@ class Revision:
     @property
     def objects(self) -> tuple[JsonObject, ...]:
         """What it holds; nothing where that cannot be read."""
-        return _objects(self.record.manifest) if self.record is not None else ()
+        return _objects.recall(self._key, self._find_objects)
+
+    @cached_property
+    def _key(self) -> bytes:
+        """Stands for what the Secret holds; the text itself may be long, and is not kept for longer than the Secret."""
+        return hashlib.sha256(self.secret.data.get(records.KEY, "").encode()).digest()
+
+    def _read(self) -> tuple[Excerpt | None, str]:
+        try:
+            excerpt, manifest = records.read(self.secret.data.get(records.KEY, ""))
+        except Rejected:
+            return None, ""
+        return excerpt, manifest
+
+    def _find_objects(self) -> tuple[JsonObject, ...]:
+        try:
+            return bounded(_records.recall(self._key, self._read)[1])
+        except Rejected:
+            return ()
 
 
-# A record is unpacked once, and not on each pass.
-@lru_cache(maxsize=256)
-def _record(data: str) -> Record | None:
-    try:
-        return records.decode(data)
-    except Rejected:
-        return None
-
-
-@lru_cache(maxsize=64)
-def _objects(manifest: str) -> tuple[JsonObject, ...]:
-    try:
-        return bounded(manifest)
-    except Rejected:
-        return ()
+# A record is unpacked once, and not on each pass: both weigh what is in them, which whoever wrote the Secret decided.
+_records = Kept[bytes, tuple[Excerpt | None, str]](lambda read: len(read[1]), most=16 * 2**20, number=1024)
+_objects = Kept[bytes, tuple[JsonObject, ...]](count_values, most=2**18)
+# Asked in each pass over a resource, of the same long text.
+_digests = Kept[tuple[str, bytes], tuple[str, int]](lambda found: found[1], most=16 * 2**20)
 
 
 def digest_of(manifest: str, values: JsonObject) -> str:
-    """Return a short name for what a revision records; the empty lines at the end differ between helm's commands."""
-    return _digest_of(manifest, msgspec.json.encode(values, order="deterministic"))
-
-
-# Asked in each pass over a resource, of the same long text.
-@lru_cache(maxsize=256)
-def _digest_of(manifest: str, values: bytes) -> str:
-    content = b"[%b,%b]" % (msgspec.json.encode(manifest.strip()), values)
-    return hashlib.sha256(content).hexdigest()[:16]
+    """Return a short name for what a revision records."""
+    asked = manifest, msgspec.json.encode(values, order="deterministic")
+    return _digests.recall(asked, lambda: (records.digest_of(*asked), len(manifest) + len(asked[1])))[0]
 
 
 def chart_of(chart: JsonObject) -> tuple[str, str]:
@@ -146,16 +151,16 @@ def chart_of(chart: JsonObject) -> tuple[str, str]:
 
 
 def history_of(secrets: Iterable[Secret], name: str) -> tuple[Revision, ...]:
-    """Return the revisions of a release, the newest last."""
-    found = (
+    """Return the newest revisions of a release, the newest last; older ones follow when some of these are gone."""
+    found = [
         Revision(secret)
         for secret in secrets
         if secret.type == records.TYPE
         and secret.metadata.labels.get("name") == name
         and read_number(secret.metadata.labels.get("version", "")) is not None
         and not secret.deleting
-    )
-    return tuple(sorted(found, key=lambda revision: revision.version))
+    ]
+    return tuple(sorted(found, key=lambda revision: revision.version)[-READ:])
 
 
 def woken_by(secret: Secret) -> Iterable[Key]:
@@ -223,7 +228,7 @@ def _says(revision: Revision, wanted: Wanted) -> bool:
     """Return whether a revision records what is wanted. Another version of a chart may render the same objects."""
     if revision.digest != wanted.digest:
         return False
-    return revision.record is None or chart_of(revision.record.chart) == wanted.chart
+    return revision.record is None or revision.record.chart == wanted.chart
 
 
 def _wait(history: tuple[Revision, ...], wanted: Wanted, now: datetime) -> Wait | None:
