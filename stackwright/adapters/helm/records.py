@@ -13,7 +13,8 @@ from typing import Any
 import msgspec
 
 from stackwright.adapters.errors import Rejected
-from stackwright.adapters.helm.charts import JsonObject
+from stackwright.adapters.helm.manifests import JsonObject
+from stackwright.adapters.helm.measures import count_marks
 from stackwright.adapters.helm.rendering import Rendered
 
 TYPE = "helm.sh/release.v1"
@@ -21,8 +22,8 @@ TYPE = "helm.sh/release.v1"
 KEY = "release"
 # How long an unpacked record may be; anybody who may write Secrets can write one.
 LONGEST = 16 * 2**20
-# How many commas and brackets a record may have that is read with all that it holds: each may become a value, which
-# takes some 100 bytes of memory. Ours have a thousand.
+# How many commas, colons and brackets a record may have that is read as a whole: each may become a value, which takes
+# some 100 bytes of memory. Ours have some thousands.
 MOST_VALUES = 2**18
 # Of every other text a record says at most so much.
 _LONGEST_WORD = 1000
@@ -228,5 +229,5 @@ def _unpacked(data: str) -> bytes:
 
 def _count(content: bytes) -> None:
     """Raise ValueError if there may be too many values in a text of JSON."""
-    if sum(content.count(mark) for mark in (b",", b"[", b"{")) > MOST_VALUES:
+    if count_marks(content) > MOST_VALUES:
         raise ValueError("it has too many values for a record")

@@ -1,7 +1,6 @@
 """Renders charts with the real helm, within limits; caches the results, and runs once for callers that ask at once."""
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,8 +9,10 @@ from typing import Any, NamedTuple
 from stackwright import tasks
 from stackwright.adapters.errors import AdapterError, Rejected, Unavailable
 from stackwright.adapters.helm import charts, manifests, programs
-from stackwright.adapters.helm.charts import Chart, JsonObject
+from stackwright.adapters.helm.charts import Chart
 from stackwright.adapters.helm.failures import Failures
+from stackwright.adapters.helm.keeping import Kept
+from stackwright.adapters.helm.manifests import JsonObject
 from stackwright.adapters.helm.packages import KEPT, Packages
 from stackwright.adapters.helm.standing import Answer, StandingHelm
 
@@ -19,8 +20,10 @@ from stackwright.adapters.helm.standing import Answer, StandingHelm
 AT_ONCE = 2
 # How many results are cached: more than a cloud has services, at some KB each.
 REMEMBERED = 128
-# How many characters of manifests are cached at most; as objects they take ten times as much.
-REMEMBERED_LENGTH = 4 * 2**20
+# How much memory these take at most, and the charts that they were rendered from: a user's may be large.
+REMEMBERED_BYTES = 32 * 2**20
+# How much a value of an object takes.
+_BYTES = 100
 _NOWHERE = "/nonexistent"
 # What a chart renders to depends only on its values, not on the user's plugins, settings or cluster.
 _ENVIRONMENT = dict.fromkeys(("HELM_CACHE_HOME", "HELM_CONFIG_HOME", "HELM_DATA_HOME", "HOME", "KUBECONFIG"), _NOWHERE)
@@ -73,12 +76,13 @@ class Renderer:
         self.packages = Packages(program)
         """Users' own charts, rendered by the same helm."""
         self._helm = programs.Helm(program, bounds, at_once=AT_ONCE)
+        # One chart at a time is in memory as a whole.
+        self._reading = asyncio.Semaphore(1)
         self._standing = StandingHelm(_ENVIRONMENT, self._helm.bounds)
-        self._remembered = remembered
         self._trusted = trusted
         self._compared = compared
-        self._charts: OrderedDict[Path, Chart] = OrderedDict()
-        self._done: OrderedDict[_Asked, Rendered] = OrderedDict()
+        self._charts = Kept[Path, Chart](lambda chart: chart.weight, most=REMEMBERED_BYTES, number=KEPT)
+        self._done = Kept[_Asked, Rendered](_weigh, most=REMEMBERED_BYTES, number=remembered)
         self._failed = Failures[_Asked]()
         self._running = tasks.Shared[_Asked, Rendered]()
 
@@ -90,20 +94,19 @@ class Renderer:
         known = await self._chart(chart)
         trusted = self._trusted is not None and chart.is_relative_to(self._trusted)
         asked = _Asked(known.digest, name, namespace, charts.values_text(values), trusted)
-        if asked in self._done:
-            self._done.move_to_end(asked)
-            return self._done[asked]
+        if (found := self._done.get(asked)) is not None:
+            return found
         self._failed.refuse(asked)
         return await self._running.once(asked, lambda: self._render(asked, chart, known))
 
     async def _chart(self, directory: Path) -> Chart:
         """Return a chart; it is read once, because a folder never changes while this program runs."""
-        if directory not in self._charts:
-            self._charts[directory] = await asyncio.to_thread(charts.read, directory)
-            while len(self._charts) > KEPT:
-                self._charts.popitem(last=False)
-        self._charts.move_to_end(directory)
-        return self._charts[directory]
+        if (found := self._charts.get(directory)) is not None:
+            return found
+        async with self._reading:
+            if (found := self._charts.get(directory)) is not None:
+                return found
+            return self._charts.put(directory, await asyncio.to_thread(charts.read, directory))
 
     async def _render(self, asked: _Asked, directory: Path, chart: Chart) -> Rendered:
         try:
@@ -119,14 +122,7 @@ class Renderer:
                 error.after = seconds
             raise
         self._failed.forget(asked)
-        rendered = Rendered(asked.name, asked.namespace, manifest, labelled, chart)
-        self._done[asked] = rendered
-        while len(self._done) > self._remembered or (len(self._done) > 1 and self._length() > REMEMBERED_LENGTH):
-            self._done.popitem(last=False)
-        return rendered
-
-    def _length(self) -> int:
-        return sum(len(rendered.manifest) for rendered in self._done.values())
+        return self._done.put(asked, Rendered(asked.name, asked.namespace, manifest, labelled, chart))
 
     async def _template(
         self, asked: _Asked, directory: Path, chart: Chart
@@ -151,8 +147,14 @@ class Renderer:
                 f"{seconds} s of processor time, or the machine has no memory left"
             )
         if done.code:
+            if not await asyncio.to_thread(directory.is_dir):
+                raise Unavailable(f"chart {chart.name} was removed to make room for others; it is unpacked again")
             raise Rejected(f"chart {chart.name}: {programs.complaint_of(done.complaint, asked.values)}")
         return done.printed.decode(errors="replace"), answer.objects
+
+
+def _weigh(rendered: Rendered) -> int:
+    return len(rendered.manifest) + _BYTES * manifests.count_values(rendered.objects)
 
 
 _renderer = Renderer()

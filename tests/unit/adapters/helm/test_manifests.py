@@ -7,7 +7,7 @@ import pytest
 from stackwright.adapters.errors import Rejected
 from stackwright.adapters.helm import manifests
 
-LIMITS = manifests.Limits(objects=3, values=100, length=500)
+LIMITS = manifests.Limits(objects=3, values=100)
 
 
 def laughs(levels: int) -> str:
@@ -26,9 +26,12 @@ def laughs(levels: int) -> str:
         pytest.param(laughs(5), "more than 100 values, all aliases", id="aliases-of-aliases"),
         pytest.param("a: &a\n- *a\n", "more than 100 values", id="one-that-holds-itself"),
         pytest.param("a: [b", "not YAML", id="no-yaml"),
-        pytest.param("[" * 90, "not YAML", id="without-end"),
+        pytest.param("[" * 60, "not YAML", id="without-end"),
         pytest.param("a: " + "[" * 70 + "]" * 70, "deeper than 64 levels", id="deep"),
-        pytest.param("a: " + "[" * 9000 + "]" * 9000, "more than 100 values", id="very-deep"),
+        pytest.param("a: " + "[" * 9000 + "]" * 9000, "deeper than 64 levels", id="very-deep"),
+        # The reader in C would end the program.
+        pytest.param("a: " + "[" * 60_000 + "]" * 60_000, "deeper than 64 levels", id="deeper-than-the-stack"),
+        pytest.param("- " * 60_000 + "a", "deeper than 64 levels", id="deeper-than-the-stack-by-lines"),
     ],
 )
 def test_a_manifest_that_holds_too_much_is_refused_at_once(manifest: str, said: str) -> None:
