@@ -146,6 +146,9 @@ def ratchet(before: Objections, after: Objections) -> Objections:
 
     Otherwise a resource that newer checks find invalid could not be repaired one field at a time.
     """
-    fresh = tuple(error for error in after.errors if error not in before.errors)
-    stale = tuple(f"{error.field}: {error.cause.message}" for error in after.errors if error in before.errors)
+    had: dict[str, list[FieldError]] = {}
+    for error in before.errors:
+        had.setdefault(error.field, []).append(error)
+    fresh = tuple(error for error in after.errors if error not in had.get(error.field, ()))
+    stale = tuple(f"{each.field}: {each.cause.message}" for each in after.errors if each in had.get(each.field, ()))
     return Objections(fresh, (*after.warnings, *stale))
