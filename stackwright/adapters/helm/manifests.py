@@ -45,7 +45,38 @@ def bounded(manifest: str, limits: Limits = DEFAULT) -> tuple[JsonObject, ...]:
         raise Rejected(f"it renders {len(objects)} objects; it may render {limits.objects}")
     if count_values(objects, limits.values) > limits.values:
         raise Rejected(f"it renders more than {limits.values} values, all aliases counted")
+    if odd := next(filter(None, map(find_odd, objects)), ""):
+        raise Rejected(f"it renders {odd}")
     return objects
+
+
+def find_odd(body: JsonObject) -> str:
+    """Return what is not of the type that every object has there; "" if nothing is.
+
+    The server would refuse it, but everything that looks at the object before relies on these types.
+    """
+    what = f"a {body.get('kind')}" if isinstance(body.get("kind"), str) else "an object"
+    for name in ("apiVersion", "kind"):
+        if not _is_text(body.get(name)):
+            return f"an object whose {name} is no text"
+    metadata = body.get("metadata")
+    if not isinstance(metadata, dict | None):
+        return f"{what} whose metadata is not a map"
+    for name in ("name", "namespace"):
+        if not _is_text((metadata or {}).get(name)):
+            return f"{what} whose metadata.{name} is no text"
+    for name in ("labels", "annotations"):
+        found = (metadata or {}).get(name)
+        if not isinstance(found, dict | None):
+            return f"{what} whose metadata.{name} is not a map"
+        if odd := next((key for key, value in (found or {}).items() if not _is_text(value)), None):
+            return f"{what} whose metadata.{name} has a value for {odd} that is no text; put it in quotes"
+    return ""
+
+
+def _is_text(value: Any) -> bool:
+    # Of nothing the server makes an empty text.
+    return isinstance(value, str | None)
 
 
 def count_values(objects: Iterable[Any], most: int = DEFAULT.values) -> int:

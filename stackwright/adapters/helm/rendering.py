@@ -168,10 +168,6 @@ async def render(chart: Path, name: str, namespace: str, values: Mapping[str, An
 def _labelled(body: JsonObject, asked: _Asked) -> JsonObject:
     """Return an object with the labels and annotations that helm adds to each object, to recognise its own."""
     metadata = body.get("metadata") or {}
-    if not isinstance(metadata, dict) or any(
-        not isinstance(metadata.get(part) or {}, dict) for part in ("labels", "annotations")
-    ):
-        raise Rejected(f"it renders a {body.get('kind')} whose metadata is not a map")
     labels = {**(metadata.get("labels") or {}), "app.kubernetes.io/managed-by": "Helm"}
     release = {"meta.helm.sh/release-name": asked.name, "meta.helm.sh/release-namespace": asked.namespace}
     annotations = {**(metadata.get("annotations") or {}), **release}

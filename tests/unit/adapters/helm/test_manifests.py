@@ -41,6 +41,28 @@ def test_a_manifest_that_holds_too_much_is_refused_at_once(manifest: str, said: 
     assert time.monotonic() - began < 5
 
 
+@pytest.mark.parametrize(
+    ("manifest", "said"),
+    [
+        pytest.param("apiVersion: [v1]\nkind: Secret", "an object whose apiVersion is no text", id="a-version"),
+        pytest.param("kind: {a: b}", "an object whose kind is no text", id="a-kind"),
+        pytest.param("kind: A\nmetadata: [x]", "a A whose metadata is not a map", id="metadata"),
+        pytest.param("kind: A\nmetadata: {name: [x]}", "a A whose metadata.name is no text", id="a-name"),
+        pytest.param("kind: A\nmetadata: {namespace: 1}", "a A whose metadata.namespace is no text", id="a-namespace"),
+        pytest.param("kind: A\nmetadata: {labels: x}", "a A whose metadata.labels is not a map", id="labels"),
+        pytest.param("kind: A\nmetadata: {annotations: {a: [b]}}", "a value for a that is no text", id="annotations"),
+    ],
+)
+def test_an_object_with_odd_types_is_refused(manifest: str, said: str) -> None:
+    with pytest.raises(Rejected, match=said):
+        manifests.bounded(manifest)
+
+
+def test_what_says_nothing_counts_as_an_empty_text() -> None:
+    text = "kind: A\nmetadata:\n  name:\n  labels:\n  annotations: {a: }\n"
+    assert len(manifests.bounded(text)) == 1
+
+
 def test_what_is_within_the_bounds_is_taken() -> None:
     text = "---\na: &a {b: 1}\nc: [*a, *a]\n---\n# nothing\n---\nd: 2026-11-15\n"
     assert manifests.bounded(text, LIMITS) == ({"a": {"b": 1}, "c": [{"b": 1}, {"b": 1}]}, {"d": "2026-11-15"})
