@@ -12,8 +12,8 @@ import tarfile
 import tempfile
 import weakref
 import zlib
-from collections.abc import Callable, Coroutine, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -85,7 +85,7 @@ class Packages:
     async def _once(self, name: str, make: Callable[[Path], Coroutine[Any, Any, Path]]) -> Path:
         try:
             place = self._folder() / name
-            if place.is_dir():
+            with suppress(FileNotFoundError):
                 os.utime(place)
                 return _top(place)
             return await self._running.once(name, lambda: make(place))
@@ -157,7 +157,43 @@ def _digest(content: bytes) -> str:
 
 
 def _top(place: Path) -> Path:
-    return next(place.iterdir())
+    for found in place.iterdir():
+        return found
+    # It is just being removed.
+    raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(place))
+
+
+@contextmanager
+def staying(chart: Path) -> Iterator[None]:
+    """Raise Unavailable if the folder of a user's chart was removed to make room while it was read.
+
+    Then nothing that was read of it counts: neither a complaint, nor a result, because files may be missing in it.
+    """
+    # Only folders of `Packages` go while this program runs.
+    if len(chart.parents) < 2 or not chart.parents[1].name.startswith(_PREFIX):
+        yield
+        return
+    before = _identify(chart)
+    rejected: Rejected | None = None
+    try:
+        yield
+    except Rejected as error:
+        rejected = error
+    if before is None or before != _identify(chart):
+        message = f"chart {chart.name} was removed to make room for others; it is unpacked again"
+        raise Unavailable(message) from rejected
+    if rejected is not None:
+        raise rejected
+
+
+def _identify(chart: Path) -> tuple[int, int, int] | None:
+    """Return what differs between a folder and another one that took its place; None if there is none."""
+    try:
+        found = chart.stat()
+    except OSError:
+        return None
+    # The number of a folder that was removed may be used again.
+    return found.st_dev, found.st_ino, found.st_mtime_ns
 
 
 def _make_folder() -> tuple[Path, int]:
@@ -197,8 +233,15 @@ def _make_room(folder: Path, size: int) -> None:
     kept.sort(key=lambda path: path.stat().st_mtime)
     sizes = {path: sum(_pages(each.stat().st_size) for each in path.rglob("*") if each.is_file()) for path in kept}
     while kept and (len(kept) >= KEPT or sum(sizes.values()) + size > ROOM):
-        shutil.rmtree(kept[0], ignore_errors=True)
+        _evict(kept[0])
         del sizes[kept.pop(0)]
+
+
+def _evict(place: Path) -> None:
+    """Remove a chart that is kept; it goes at once, so that nobody who reads it takes a part for the whole."""
+    going = place.with_name(f"{_MAKING}{place.name}")
+    place.rename(going)
+    shutil.rmtree(going, ignore_errors=True)
 
 
 def _size(content: bytes) -> int:

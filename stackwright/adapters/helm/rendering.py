@@ -13,7 +13,7 @@ from stackwright.adapters.helm.charts import Chart
 from stackwright.adapters.helm.failures import Failures
 from stackwright.adapters.helm.keeping import Kept
 from stackwright.adapters.helm.manifests import JsonObject
-from stackwright.adapters.helm.packages import KEPT, Packages
+from stackwright.adapters.helm.packages import KEPT, Packages, staying
 from stackwright.adapters.helm.standing import Answer, StandingHelm
 
 # How many helm processes render at once: each may use all of its limits, and the operator has a memory limit.
@@ -106,11 +106,14 @@ class Renderer:
         async with self._reading:
             if (found := self._charts.get(directory)) is not None:
                 return found
-            return self._charts.put(directory, await asyncio.to_thread(charts.read, directory))
+            with staying(directory):
+                chart = await asyncio.to_thread(charts.read, directory)
+            return self._charts.put(directory, chart)
 
     async def _render(self, asked: _Asked, directory: Path, chart: Chart) -> Rendered:
         try:
-            manifest, found = await self._template(asked, directory, chart)
+            with staying(directory):
+                manifest, found = await self._template(asked, directory, chart)
             try:
                 objects = found if found is not None else await asyncio.to_thread(manifests.bounded, manifest)
                 labelled = tuple(_labelled(body, asked) for body in objects)
@@ -147,8 +150,6 @@ class Renderer:
                 f"{seconds} s of processor time, or the machine has no memory left"
             )
         if done.code:
-            if not await asyncio.to_thread(directory.is_dir):
-                raise Unavailable(f"chart {chart.name} was removed to make room for others; it is unpacked again")
             raise Rejected(f"chart {chart.name}: {programs.complaint_of(done.complaint, asked.values)}")
         return done.printed.decode(errors="replace"), answer.objects
 
