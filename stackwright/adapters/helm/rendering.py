@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -92,12 +92,14 @@ class Renderer:
         Helm is ended when the last caller has given up.
         """
         known = await self._chart(chart)
-        trusted = self._trusted is not None and chart.is_relative_to(self._trusted)
-        asked = _Asked(known.digest, name, namespace, charts.values_text(values), trusted)
+        asked = _Asked(known.digest, name, namespace, charts.values_text(values), self._trusts(chart))
         if (found := self._done.get(asked)) is not None:
             return found
         self._failed.refuse(asked)
         return await self._running.once(asked, lambda: self._render(asked, chart, known))
+
+    def _trusts(self, chart: Path) -> bool:
+        return self._trusted is not None and chart.is_relative_to(self._trusted)
 
     async def _chart(self, directory: Path) -> Chart:
         """Return a chart; it is read once, because a folder never changes while this program runs."""
@@ -108,7 +110,8 @@ class Renderer:
                 return found
             with staying(directory):
                 chart = await asyncio.to_thread(charts.read, directory)
-            return self._charts.put(directory, chart)
+            # Ours are few and small, and stay in memory in any case.
+            return self._charts.put(directory, replace(chart, weight=0) if self._trusts(directory) else chart)
 
     async def _render(self, asked: _Asked, directory: Path, chart: Chart) -> Rendered:
         try:
@@ -155,7 +158,8 @@ class Renderer:
 
 
 def _weigh(rendered: Rendered) -> int:
-    return len(rendered.manifest) + _BYTES * manifests.count_values(rendered.objects)
+    # A chart that is forgotten elsewhere is still kept by what was rendered from it.
+    return rendered.chart.weight + len(rendered.manifest) + _BYTES * manifests.count_values(rendered.objects)
 
 
 _renderer = Renderer()
