@@ -94,7 +94,8 @@ class Packages:
 
     async def _unpack(self, package: bytes, place: Path) -> Path:
         async with self._unpacking:
-            return await asyncio.to_thread(_unpack, package, place)
+            # A thread goes on when its task is cancelled: the next one would begin beside it.
+            return await tasks.to_the_end(asyncio.to_thread(_unpack, package, place))
 
     def _folder(self) -> Path:
         if self._kept is None:
@@ -229,18 +230,36 @@ def sweep(temporary: Path) -> None:
 
 def _make_room(folder: Path, size: int) -> None:
     """Remove the charts that were unused for the longest, until there is room for another."""
-    kept = [path for path in folder.iterdir() if not path.name.startswith((_MAKING, _PULLING))]
-    kept.sort(key=lambda path: path.stat().st_mtime)
-    sizes = {path: sum(_pages(each.stat().st_size) for each in path.rglob("*") if each.is_file()) for path in kept}
+    sizes = {path: _measure(path) for path in folder.iterdir()}
+    kept = [path for path in sizes if not path.name.startswith((_MAKING, _PULLING))]
+    kept.sort(key=_last_used)
     while kept and (len(kept) >= KEPT or sum(sizes.values()) + size > ROOM):
         _evict(kept[0])
         del sizes[kept.pop(0)]
 
 
+def _measure(folder: Path) -> int:
+    """Return how much room a folder takes; what is pulled may be removed meanwhile."""
+    size = 0
+    for place, _, names in os.walk(folder):
+        for name in names:
+            with suppress(FileNotFoundError):
+                size += _pages(Path(place, name).lstat().st_size)
+    return size
+
+
+def _last_used(place: Path) -> float:
+    try:
+        return place.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0
+
+
 def _evict(place: Path) -> None:
     """Remove a chart that is kept; it goes at once, so that nobody who reads it takes a part for the whole."""
     going = place.with_name(f"{_MAKING}{place.name}")
-    place.rename(going)
+    with suppress(FileNotFoundError):
+        place.rename(going)
     shutil.rmtree(going, ignore_errors=True)
 
 

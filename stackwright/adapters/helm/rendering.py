@@ -109,7 +109,7 @@ class Renderer:
             if (found := self._charts.get(directory)) is not None:
                 return found
             with staying(directory):
-                chart = await asyncio.to_thread(charts.read, directory)
+                chart = await tasks.to_the_end(asyncio.to_thread(charts.read, directory))
             # Ours are few and small, and stay in memory in any case.
             return self._charts.put(directory, replace(chart, weight=0) if self._trusts(directory) else chart)
 

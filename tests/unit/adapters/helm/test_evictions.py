@@ -3,8 +3,10 @@
 import asyncio
 import io
 import tarfile
-from collections.abc import Callable
-from pathlib import Path
+import time
+from collections.abc import Callable, Coroutine
+from pathlib import Path, PurePosixPath
+from typing import Any
 
 import pytest
 
@@ -115,3 +117,66 @@ async def test_a_half_removed_folder_is_unpacked_again() -> None:
     folder.rmdir()
     assert await packages.unpacked(package("mine")) == folder
     assert (folder / "Chart.yaml").is_file()
+
+
+class Slow:
+    """Work that takes a moment, and knows how much of it is done at once."""
+
+    def __init__(self) -> None:
+        self.now = self.most = 0
+
+    def __call__(self) -> None:
+        self.now += 1
+        self.most = max(self.most, self.now)
+        time.sleep(0.3)
+        self.now -= 1
+
+
+async def cancel_the_first(*work: Coroutine[Any, Any, object]) -> None:
+    """Cancel the first while it is at work; the others go on."""
+    first, *others = map(asyncio.create_task, work)
+    await asyncio.sleep(0.1)
+    first.cancel()
+    await asyncio.wait((first, *others))
+    assert first.cancelled()
+    assert all(other.exception() is None for other in others)
+
+
+async def test_one_package_at_a_time_is_unpacked_even_if_one_is_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
+    packages, slow, files = Packages(), Slow(), module._files
+
+    def late(content: bytes) -> dict[PurePosixPath, bytes]:
+        slow()
+        return files(content)
+
+    monkeypatch.setattr(module, "_files", late)
+    await cancel_the_first(packages.unpacked(package("a")), packages.unpacked(package("b")))
+    assert slow.most == 1
+
+
+async def test_one_chart_at_a_time_is_read_even_if_one_is_cancelled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    renderer, slow, read = Renderer(slow_helm(tmp_path)), Slow(), charts.read
+    (tmp_path / "go").touch()
+    folders = [await renderer.packages.unpacked(package(name)) for name in "ab"]
+
+    def late(directory: Path) -> charts.Chart:
+        slow()
+        return read(directory)
+
+    monkeypatch.setattr(charts, "read", late)
+    await cancel_the_first(*(renderer.render(folder, "x", "here", {}) for folder in folders))
+    assert slow.most == 1
+
+
+@pytest.mark.parametrize("prefix", [module._MAKING, module._PULLING])
+async def test_what_is_being_made_counts_and_stays(prefix: str) -> None:
+    packages = Packages()
+    folder = await packages.unpacked(package("a", 5 * 2**20))
+    busy = folder.parents[1] / f"{prefix}x"
+    busy.mkdir()
+    (busy / "x").write_bytes(bytes(5 * 2**20))
+    await packages.unpacked(package("b", 5 * 2**20))
+    assert not folder.exists()
+    assert busy.exists()
