@@ -6,6 +6,7 @@ passwords or the server of its schema. Nor does a resource claim itself: a servi
 
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from functools import cache, cached_property
 from typing import Any, TypeVar
 
@@ -102,7 +103,7 @@ def claims_of_another(other: CustomResource, around: Around) -> Claims:
     """Return what a resource claims, for a question about a different one.
 
     An error in that is a bug of ours, and must not stop every other resource of the namespace: such a resource counts
-    as claiming its release only, until a pass over it reports the bug.
+    as claiming what it claimed before, and what is known before the error, until a pass over it reports the bug.
     """
     try:
         return claims(other, around)
@@ -113,7 +114,28 @@ def claims_of_another(other: CustomResource, around: Around) -> Claims:
             _log.exception("what a resource claims is not known", kind=other.kind.name, key=str(other.key))
         while len(_told) > REMEMBERED:
             _told.popitem(last=False)
-        return Claims((Claim(RELEASE, other.metadata.name),) if services.blueprint_of(type(other)) else ())
+        return Claims(dict.fromkeys((*_known_before_error(other, around), *_memory.last(other))))
+
+
+def are_claims_unknown(other: CustomResource, around: Around) -> bool:
+    """Return whether nobody knows what a resource claims: that fails, and has not worked before."""
+    try:
+        claims(other, around)
+    except Exception:  # noqa: BLE001  the resource's own passes report it
+        return not _memory.last(other)
+    return False
+
+
+def _known_before_error(other: CustomResource, around: Around) -> list[Claim]:
+    """Return what a service claims whose claims fail: its release, and what comes before the error."""
+    service = services.blueprint_of(type(other))
+    if service is None:
+        return []
+    found = [Claim(RELEASE, other.metadata.name)]
+    with suppress(Exception):
+        for claim in _list_claims(service, other, needs.sight(around.named)):
+            found.append(claim)  # noqa: PERF402  a list of all would be lost with the error
+    return found
 
 
 @cache

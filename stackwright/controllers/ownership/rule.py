@@ -19,7 +19,14 @@ from stackwright.api.mariadb import MariaDBAccount, MariaDBDatabase
 from stackwright.api.rabbitmq import TransportURL
 from stackwright.blueprint.claims import NAME, Claim
 from stackwright.controllers.ownership import ports, users
-from stackwright.controllers.ownership.claims import Around, claiming, claims, claims_of_another
+from stackwright.controllers.ownership.claims import (
+    NAMES,
+    Around,
+    are_claims_unknown,
+    claiming,
+    claims,
+    claims_of_another,
+)
 from stackwright.controllers.ownership.standing import TAKEN, is_refused
 from stackwright.controllers.surroundings import Known
 from stackwright.kube.admission.checks import FieldError, Objections
@@ -42,19 +49,24 @@ class Taken:
     """A thing that a resource claims and another resource, the `rival`, owns; or a Service, if it is a port.
 
     `rival` is None if the owner no longer exists. `owner` is empty if a user made the thing. `also` is the other field
-    where one resource asks for the same thing twice.
+    where one resource asks for the same thing twice. `uncertain` says that the rival may own it, which nobody knows.
     """
 
     claim: Claim
     owner: str
     rival: Resource | None = None
     also: str = ""
+    uncertain: bool = False
 
     @property
     def sentence(self) -> str:
         """What is wrong, and what to do about it."""
         if self.also:
             return f"{self.claim} is what {self.also} asks for too; {self.claim.advice}"
+        if self.uncertain:
+            return (
+                f"{self.claim} may belong to {self.owner}, whose check fails; try again once it is ready"
+            )
         if self.rival is not None:
             return f"{self.claim} belongs to {self.owner}; {self.claim.advice}"
         if not self.owner:
@@ -86,6 +98,8 @@ def check(old: CustomResource | None, new: CustomResource, known: Known) -> Obje
     found = (*_tell_once(_asked_twice(mine)), *_rivalled(new, fresh, around, newcomer=True))
     found += tuple(_on_services(new, fresh, found, around))
     found = found or tuple(_kept_for_others(new, fresh, around))
+    if old is None and type(new) not in _PARTS:
+        found += tuple(_uncertain(new, fresh, around))
     if old is None and users.is_unmarked(new):
         found += tuple(_in_the_way(new, around))
     return Objections(errors=tuple(FieldError(each.claim.path, each.sentence) for each in found))
@@ -155,6 +169,19 @@ def _rivalled(resource: CustomResource, mine: Iterable[Claim], around: Around, *
             if claim not in losses or right < losses[claim][0]:
                 losses[claim] = right, Taken(by_claim[claim], owner, rival)
     yield from _tell_once(found for _, found in losses.values())
+
+
+def _uncertain(new: CustomResource, fresh: Iterable[Claim], around: Around) -> Iterator[Taken]:
+    """Yield what another resource may own whose claims are not known; an object shows by its mark whose it is."""
+    asked = {claim.path: claim for claim in fresh if claim.of is None and claim.sort not in NAMES}
+    for kind in claiming() if asked else ():
+        for other in around.all(kind):
+            # One that no operator has seen yet owns nothing.
+            seen = other.status.observedGeneration > 0 and not other.deleting
+            if seen and not _is_same(other, new) and are_claims_unknown(other, around):
+                owner = _name(other, new)
+                yield from (Taken(claim, owner, other, uncertain=True) for claim in asked.values())
+                return
 
 
 def _innate(shared: Iterable[Claim]) -> int:

@@ -5,18 +5,19 @@ from typing import Any
 import pytest
 
 from stackwright import services
+from stackwright.blueprint import object_names
 from stackwright.blueprint.service import Service
-from stackwright.controllers.ownership import check, taken
+from stackwright.controllers.ownership import Around, check, taken
+from stackwright.controllers.ownership.claims import claims_of_another
 from tests.surroundings import listing
-from tests.unit.controllers.ownership.making import KINDS, made
+from tests.unit.controllers.ownership.making import KINDS, changed, made, seen
 
 OTHERS = [
     made(kind, "x") for kind in ("PlacementAPI", "KeystoneAPI", "MariaDBAccount", "KeystoneService", "TransportURL")
 ]
 
 
-@pytest.fixture
-def failing(monkeypatch: pytest.MonkeyPatch) -> None:
+def let_fail(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the claims of every NeutronAPI fail, as a bug of ours would."""
     neutron = services.blueprint_of(KINDS["NeutronAPI"])
     needs = Service.needs_of
@@ -27,6 +28,11 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> None:
         return needs(service, resource)
 
     monkeypatch.setattr(Service, "needs_of", needs_of)
+
+
+@pytest.fixture
+def failing(monkeypatch: pytest.MonkeyPatch) -> None:
+    let_fail(monkeypatch)
 
 
 @pytest.mark.usefixtures("failing")
@@ -49,3 +55,48 @@ def test_its_own_passes_report_the_bug() -> None:
     broken = made("NeutronAPI", "neutron", uid="broken-own")
     with pytest.raises(ValueError, match="no number"):
         taken(broken, listing(broken))
+
+
+def rival() -> Any:
+    """Return a resource that asks for the account of another one."""
+    return made(
+        "PlacementAPI",
+        "x",
+        {"databaseAccount": "neutron", "serviceUser": "neutron"},
+        creationTimestamp="2026-11-16T00:00:00Z",
+    )
+
+
+def test_what_it_claimed_before_stays_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = seen(made("NeutronAPI", "neutron", uid="broken-later"))
+    mine = rival()
+    refused = check(None, mine, listing(before))
+    assert refused.errors
+    let_fail(monkeypatch)
+    # The same resource as its next event brings it: what is remembered of it is not asked again.
+    broken = changed(before)
+    assert check(None, mine, listing(broken)) == refused
+    assert taken(mine, listing(mine, broken))
+
+
+@pytest.mark.usefixtures("failing")
+def test_what_comes_before_the_error_is_its_own() -> None:
+    broken = made("NeutronAPI", "neutron", uid="broken-in-part")
+    service = services.blueprint_of(KINDS["NeutronAPI"])
+    assert service is not None
+    around = Around(listing(broken), "cloud")
+    names = {claim.name for claim in claims_of_another(broken, around)}
+    assert names >= {*object_names.of_release(service, broken), *object_names.of_secrets(service, broken)}
+
+
+@pytest.mark.usefixtures("failing")
+def test_a_new_resource_waits_while_nobody_knows_what_is_taken() -> None:
+    broken, mine = seen(made("NeutronAPI", "neutron", uid="broken-unknown")), rival()
+    found = check(None, mine, listing(broken)).errors
+    assert {error.field for error in found} >= {"spec.databaseAccount", "spec.serviceUser"}
+    assert all("may belong to NeutronAPI neutron" in error.message for error in found)
+    # Those that are there go on, and what operators make for them.
+    assert check(mine, changed(mine), listing(mine, broken)) == check(mine, changed(mine), listing(mine))
+    assert taken(mine, listing(mine, broken)) == taken(mine, listing(mine))
+    account = made("MariaDBAccount", "x")
+    assert check(None, account, listing(broken)) == check(None, account, listing())
