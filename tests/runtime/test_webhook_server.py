@@ -17,7 +17,7 @@ import structlog
 from aiohttp import web
 
 from stackwright.kube import clock
-from stackwright.kube.admission import certificates, load
+from stackwright.kube.admission import bounds, certificates, load
 from stackwright.kube.admission.certificate_sources import FileCertificates
 from stackwright.kube.admission.certificates import Material
 from stackwright.kube.admission.checks import Objections, Webhook
@@ -155,6 +155,48 @@ async def test_a_body_that_does_not_arrive_is_not_waited_for(monkeypatch: pytest
         async with asyncio.timeout(5):
             assert b" 408 " in await reader.readline()
         writer.close()
+
+
+async def test_after_a_slow_review_the_next_one_waits_for_a_moment_only() -> None:
+    under_load = load.Load()
+    with under_load.room() as room:
+        async with under_load.turn(room):
+            await asyncio.sleep(0.8)
+        began = time.monotonic()
+        async with under_load.turn(room):
+            assert 0.2 < time.monotonic() - began < 0.6
+
+
+async def test_a_request_has_one_deadline_for_its_body_and_its_turn() -> None:
+    under_load = load.Load(patience=0.5)
+    with under_load.room() as first, under_load.room() as second:
+        async with under_load.turn(first):
+            await asyncio.sleep(0.4)
+            began = time.monotonic()
+            with pytest.raises(load.TooMuch):
+                await under_load.turn(second).__aenter__()
+            assert time.monotonic() - began < 0.3
+
+
+async def test_who_is_sent_away_is_told_to_come_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(load.Load.__init__, "__kwdefaults__", {"largest": 100, "most": 0, "patience": 4.0})
+    made = material()
+    async with WebhookServer([WEBHOOK], host="127.0.0.1", port=0) as server:
+        use(server, made)
+        trust = ssl.create_default_context(cadata=made.bundle.decode())
+        async with (
+            aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=trust)) as session,
+            session.post(f"https://127.0.0.1:{server.port}{VALIDATE}", data=b"{}") as response,
+        ):
+            assert (response.status, response.headers.get("Retry-After")) == (503, "1")
+
+
+def test_the_bounds_of_a_kind_are_known_before_its_first_review() -> None:
+    bounds.of_kind.cache_clear()
+    WebhookServer([WEBHOOK])
+    before = bounds.of_kind.cache_info().misses
+    bounds.of_kind(Widget)
+    assert bounds.of_kind.cache_info().misses == before
 
 
 async def test_an_unknown_kind_is_not_found(server: WebhookServer) -> None:

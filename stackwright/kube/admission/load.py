@@ -17,8 +17,10 @@ LARGEST = 4 * 2**20
 MOST = 32 * 2**20
 # The API server waits five seconds: an answer that comes later is of no use to anybody.
 PATIENCE = 4.0
-# After a review that took longer than this, as much time is left to everything else.
+# After a review that took longer than this, as much time is left to everything else, but not more than the longest
+# pause: what waits is not answered in it.
 QUICK = 0.1
+LONGEST_PAUSE = 0.25
 
 
 class TooMuch(Exception):
@@ -31,8 +33,9 @@ class TooMuch(Exception):
 
 @dataclass
 class Room:
-    """What one request has taken of the server's memory."""
+    """What one request has taken of the server's memory, and by when it has to have its turn: loop time."""
 
+    deadline: float
     taken: int = 0
 
 
@@ -49,8 +52,8 @@ class Load:
 
     @contextmanager
     def room(self) -> Iterator[Room]:
-        """Give back at the end what a request has taken."""
-        room = Room()
+        """Give back at the end what a request has taken; its time begins now."""
+        room = Room(asyncio.get_running_loop().time() + self._patience)
         try:
             yield room
         finally:
@@ -60,7 +63,7 @@ class Load:
         """Return the body of a request; raise TooMuch if it is too long or too slow, or there are too many."""
         body = bytearray()
         try:
-            async with asyncio.timeout(self._patience):
+            async with asyncio.timeout_at(room.deadline):
                 async for piece in request.content.iter_any():
                     room.taken += len(piece)
                     self.held += len(piece)
@@ -74,10 +77,10 @@ class Load:
         return bytes(body)
 
     @asynccontextmanager
-    async def turn(self) -> AsyncIterator[None]:
+    async def turn(self, room: Room) -> AsyncIterator[None]:
         """Wait until it is a request's turn to be answered; raise TooMuch if that takes too long."""
         try:
-            async with asyncio.timeout(self._patience):
+            async with asyncio.timeout_at(room.deadline):
                 await self._turn.acquire()
         except TimeoutError:
             raise TooMuch(503, "There are too many reviews at once.") from None
@@ -87,6 +90,6 @@ class Load:
         finally:
             took = time.monotonic() - began
             if took > QUICK:
-                asyncio.get_running_loop().call_later(took, self._turn.release)
+                asyncio.get_running_loop().call_later(min(took, LONGEST_PAUSE), self._turn.release)
             else:
                 self._turn.release()

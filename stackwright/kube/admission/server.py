@@ -17,7 +17,7 @@ from aiohttp import web
 from cryptography import x509
 
 from stackwright.kube import metrics
-from stackwright.kube.admission import reviews
+from stackwright.kube.admission import bounds, reviews
 from stackwright.kube.admission.checks import Webhook
 from stackwright.kube.admission.load import Load, TooMuch
 from stackwright.kube.admission.reviews import AdmissionRequest, AdmissionResponse
@@ -49,6 +49,8 @@ class WebhookServer:
         self._context.minimum_version = ssl.TLSVersion.TLSv1_2
         application, load = web.Application(), Load()
         for webhook in webhooks:
+            # The first review of each kind would have to wait for them.
+            bounds.of_kind(webhook.kind)
             if webhook.mutate is not None:
                 place = path("mutate", webhook.kind.kind)
                 application.router.add_post(place, _handler(place, webhook, reviews.mutation, load))
@@ -99,10 +101,11 @@ def _handler(place: str, webhook: Webhook[Any], answer: Answer, load: Load) -> _
             try:
                 with load.room() as room:
                     body = await load.read(request, room)
-                    async with load.turn():
+                    async with load.turn(room):
                         response = _respond(webhook, answer, body)
             except TooMuch as error:
-                response = web.Response(status=error.status, text=str(error))
+                again = {"Retry-After": "1"} if error.status == 503 else None
+                response = web.Response(status=error.status, text=str(error), headers=again)
         metrics.webhook_requests_total.labels(place, str(response.status)).inc()
         return response
 
