@@ -22,6 +22,9 @@ TYPE = "helm.sh/release.v1"
 KEY = "release"
 # How long an unpacked record may be; anybody who may write Secrets can write one.
 LONGEST = 16 * 2**20
+# How long one may be that is read in each pass, among all others of its release. Ours have some 100 KB; what helm may
+# print for a chart of a user is 2 MiB, and the chart comes on top.
+LONGEST_READ = 4 * 2**20
 # How many commas, colons and brackets a record may have that is read as a whole: each may become a value, which takes
 # some 100 bytes of memory. Ours have some thousands.
 MOST_VALUES = 2**18
@@ -128,10 +131,10 @@ class Excerpt:
 def read(data: str) -> tuple[Excerpt, str]:
     """Return what the value of a Secret's `data` says, and the manifest in it; raise Rejected if it is no record.
 
-    Anybody who may write Secrets can write one, with millions of values in it: those are not read.
+    Anybody who may write Secrets can write one, with millions of values in it: those are not read, nor are long ones.
     """
     try:
-        content = _reader.decode(_unpacked(data))
+        content = _reader.decode(_unpacked(data, LONGEST_READ))
         _count(bytes(content.config))
         values = msgspec.json.decode(content.config, type=JsonObject | None) or {}
     except (ValueError, OSError, EOFError, zlib.error, RecursionError, msgspec.MsgspecError) as error:
@@ -198,10 +201,10 @@ def encode(record: Record) -> str:
     return base64.b64encode(base64.b64encode(packed)).decode()
 
 
-def _decompressed(packed: bytes) -> bytes:
+def _decompressed(packed: bytes, longest: int) -> bytes:
     with gzip.GzipFile(fileobj=io.BytesIO(packed)) as archive:
-        content = archive.read(LONGEST + 1)
-    if len(content) > LONGEST:
+        content = archive.read(longest + 1)
+    if len(content) > longest:
         raise ValueError("it is too long for a record")
     return content
 
@@ -209,7 +212,7 @@ def _decompressed(packed: bytes) -> bytes:
 def decode(data: str) -> Record:
     """Return the record in the value of a Secret's `data`; raise Rejected if it is not a record."""
     try:
-        content = _unpacked(data)
+        content = _unpacked(data, LONGEST)
         _count(content)
         body: Any = json.loads(content)
     except (ValueError, OSError, EOFError, zlib.error, RecursionError) as error:
@@ -221,10 +224,10 @@ def decode(data: str) -> Record:
     return Record(body)
 
 
-def _unpacked(data: str) -> bytes:
+def _unpacked(data: str, longest: int) -> bytes:
     packed = base64.b64decode(base64.b64decode(data))
     # Very old helms did not compress.
-    return _decompressed(packed) if packed.startswith(_GZIP) else packed
+    return _decompressed(packed, longest) if packed.startswith(_GZIP) else packed
 
 
 def _count(content: bytes) -> None:

@@ -56,6 +56,13 @@ class Wanted:
         return chart_of(self.rendered.chart.record)
 
 
+@dataclass(frozen=True)
+class _Read:
+    """What a record says; None where it cannot be read."""
+
+    excerpt: Excerpt | None
+
+
 @dataclass(frozen=True, eq=False)
 class Revision:
     """One revision of a release, as the Secret that keeps it."""
@@ -90,7 +97,7 @@ class Revision:
     @property
     def record(self) -> Excerpt | None:
         """What it records, or None where that cannot be read."""
-        return _records.recall(self._key, self._read)[0]
+        return _records.recall(self._key, self._read).excerpt
 
     @property
     def digest(self) -> str:
@@ -117,22 +124,22 @@ class Revision:
         """Stands for what the Secret holds; the text itself may be long, and is not kept for longer than the Secret."""
         return hashlib.sha256(self.secret.data.get(records.KEY, "").encode()).digest()
 
-    def _read(self) -> tuple[Excerpt | None, str]:
+    def _read(self) -> _Read:
         try:
-            excerpt, manifest = records.read(self.secret.data.get(records.KEY, ""))
+            return _Read(records.read(self.secret.data.get(records.KEY, ""))[0])
         except Rejected:
-            return None, ""
-        return excerpt, manifest
+            return _Read(None)
 
     def _find_objects(self) -> tuple[JsonObject, ...]:
         try:
-            return bounded(_records.recall(self._key, self._read)[1])
+            return bounded(records.read(self.secret.data.get(records.KEY, ""))[1])
         except Rejected:
             return ()
 
 
-# A record is unpacked once, and not on each pass: both weigh what is in them, which whoever wrote the Secret decided.
-_records = Kept[bytes, tuple[Excerpt | None, str]](lambda read: len(read[1]), most=16 * 2**20, number=1024)
+# A record is unpacked once, and not on each pass. What is kept of what it says has a few KB; how many objects it has,
+# whoever wrote the Secret decided.
+_records = Kept[bytes, _Read](lambda _: 1, most=1024, number=1024)
 _objects = Kept[bytes, tuple[JsonObject, ...]](count_values, most=2**18)
 # Asked in each pass over a resource, of the same long text.
 _digests = Kept[tuple[str, bytes], tuple[str, int]](lambda found: found[1], most=16 * 2**20)

@@ -77,7 +77,7 @@ def packed(body: bytes) -> str:
     return base64.b64encode(base64.b64encode(gzip.compress(body))).decode()
 
 
-def bomb(unit: bytes, length: int = records.LONGEST) -> str:
+def bomb(unit: bytes, length: int = records.LONGEST_READ) -> str:
     """Return a record of a few KB that has millions of values where nobody needs them."""
     start, end = b'{"version":901,"info":{"description":"x"},"x":[', b"{}]}"
     return packed(start + unit * ((length - len(start) - len(end)) // len(unit)) + end)

@@ -1,5 +1,8 @@
 """What is written into a release's history, and when nothing is."""
 
+import base64
+import gzip
+import time
 from datetime import timedelta
 
 import msgspec
@@ -178,6 +181,25 @@ def test_what_records_hold_is_remembered_up_to_a_bound() -> None:
     assert all(held)
     assert forged[-1].objects is held[-1]
     assert forged[0].objects is not held[0]
+
+
+def forged(number: int, length: int, word: str = "manifest") -> Revision:
+    """Return a record of some KB that is long when it is unpacked."""
+    start, end = b'{"version":%d,"%b":"' % (number, word.encode()), b'"}'
+    packed = gzip.compress(start + b" " * (length - len(start) - len(end)) + end, 1)
+    data = {records.KEY: base64.b64encode(base64.b64encode(packed)).decode()}
+    return Revision(msgspec.structs.replace(revision(number, hand=True).secret, data=data))
+
+
+@pytest.mark.parametrize("word", ["manifest", "x"])
+@pytest.mark.parametrize("length", [records.LONGEST, records.LONGEST_READ], ids=["too-long", "long"])
+def test_long_records_take_time_once(length: int, word: str) -> None:
+    secrets = [forged(number, length, word).secret for number in range(1, READ + 1)]
+    first = [Revision(secret).record for secret in secrets]
+    assert all((record is None) == (length > records.LONGEST_READ) for record in first)
+    started = time.process_time()
+    assert [Revision(secret).record for secret in secrets] == first
+    assert time.process_time() - started < 0.05
 
 
 def test_a_history_is_of_one_release_and_in_order() -> None:
