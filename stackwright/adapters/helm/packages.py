@@ -34,6 +34,8 @@ ROOM = 12 * 2**20
 _PAGE = 4096
 # What a process leaves that is killed, and what is not a chart among those that are kept.
 _PREFIX, _MAKING, _PULLING = "stackwright-charts-", "making-", "pulling-"
+# Anybody who may write beside our folders can give a link or a pipe such a name: a pipe would be waited for.
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 TOO_LARGE = f"the chart is too large: more than {UNPACKED >> 20} MiB or {FILES} files unpacked"
 # What helm needs to know to reach the network; it gets nothing else of our environment.
 _WAY_OUT = (
@@ -201,7 +203,7 @@ def _make_folder() -> tuple[Path, int]:
     """Return a new folder, and a lock on it by which others know that its process lives."""
     while True:
         folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
-        lock = os.open(folder, os.O_RDONLY)
+        lock = os.open(folder, _FOLDER)
         with suppress(BlockingIOError):
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if folder.exists():
@@ -220,7 +222,7 @@ def sweep(temporary: Path) -> None:
     for folder in temporary.glob(f"{_PREFIX}*"):
         # It may belong to somebody else.
         with suppress(OSError):
-            lock = os.open(folder, os.O_RDONLY)
+            lock = os.open(folder, _FOLDER)
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 shutil.rmtree(folder, ignore_errors=True)

@@ -2,6 +2,7 @@
 
 import asyncio
 import io
+import os
 import tarfile
 import time
 from collections.abc import Callable, Coroutine
@@ -180,3 +181,23 @@ async def test_what_is_being_made_counts_and_stays(prefix: str) -> None:
     await packages.unpacked(package("b", 5 * 2**20))
     assert not folder.exists()
     assert busy.exists()
+
+
+async def test_what_only_has_the_name_of_a_folder_of_ours_is_left_alone(tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "file").touch()
+    link, pipe, left = (tmp_path / f"{module._PREFIX}{name}" for name in ("link", "pipe", "left"))
+    link.symlink_to(other)
+    os.mkfifo(pipe)
+    left.mkdir()
+    # The thread ends only if somebody opens the pipe.
+    opened = asyncio.create_task(asyncio.to_thread(module.sweep, tmp_path))
+    done, _ = await asyncio.wait((opened,), timeout=5)
+    if not done:
+        os.close(os.open(pipe, os.O_WRONLY))
+        await opened
+    assert done
+    assert (other / "file").exists()
+    assert link.is_symlink()
+    assert not left.exists()
