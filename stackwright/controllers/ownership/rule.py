@@ -64,9 +64,7 @@ class Taken:
         if self.also:
             return f"{self.claim} is what {self.also} asks for too; {self.claim.advice}"
         if self.uncertain:
-            return (
-                f"{self.claim} may belong to {self.owner}, whose check fails; try again once it is ready"
-            )
+            return f"{self.claim} may belong to {self.owner}, whose check fails; try again once it is ready"
         if self.rival is not None:
             return f"{self.claim} belongs to {self.owner}; {self.claim.advice}"
         if not self.owner:

@@ -21,7 +21,7 @@ from stackwright.kube.admission import bounds, reviews
 from stackwright.kube.admission.checks import Webhook
 from stackwright.kube.admission.load import Load, TooMuch
 from stackwright.kube.admission.reviews import AdmissionRequest, AdmissionResponse
-from stackwright.kube.resource import Kind
+from stackwright.kube.resource import Kind, Resource
 from stackwright.kube.sockets import Listening
 
 _log = structlog.get_logger()
@@ -50,7 +50,8 @@ class WebhookServer:
         application, load = web.Application(), Load()
         for webhook in webhooks:
             # The first review of each kind would have to wait for them.
-            bounds.of_kind(webhook.kind)
+            kind: type[Resource] = webhook.kind
+            bounds.of_kind(kind)
             if webhook.mutate is not None:
                 place = path("mutate", webhook.kind.kind)
                 application.router.add_post(place, _handler(place, webhook, reviews.mutation, load))
