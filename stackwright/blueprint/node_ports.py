@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping
 
+from stackwright.blueprint.whole_numbers import read_number
 from stackwright.kube.errors import ConfigError
 
 # If the API server has another range (--service-node-port-range), the operators must be given it too.
@@ -13,10 +14,11 @@ USUAL = "30000-32767"
 def allowed(environment: Mapping[str, str] = os.environ) -> tuple[int, int]:
     """Return the first and the last node port of the cluster."""
     said = environment.get(VARIABLE) or USUAL
-    first, _, last = said.partition("-")
-    if not (first.isdigit() and last.isdigit() and 0 < int(first) <= int(last) <= 65535):
+    begin, _, end = said.partition("-")
+    first, last = read_number(begin), read_number(end)
+    if first is None or last is None or not 0 < first <= last <= 65535:
         raise ConfigError(f"{VARIABLE} is {said}, which is not a range of ports; write it as {USUAL}.")
-    return int(first), int(last)
+    return first, last
 
 
 def problem(port: int) -> str:

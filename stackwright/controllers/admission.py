@@ -6,6 +6,8 @@ Every check runs again when a resource is reconciled, because the webhook may ha
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+import structlog
+
 from stackwright.api.dataplane import OpenStackDataPlaneRole
 from stackwright.api.mariadb import MariaDBAccount
 from stackwright.api.network import NetConfig
@@ -15,11 +17,13 @@ from stackwright.blueprint import deprecations, mounts, refusal, tls, topology_n
 from stackwright.blueprint.images import ComponentImage
 from stackwright.controllers import addresses, doors, option_values, ownership, reserved_database_names, topologies
 from stackwright.controllers.dataplane import admission as dataplane_admission
-from stackwright.controllers.surroundings import Known
+from stackwright.controllers.surroundings import Known, nothing_known
 from stackwright.kube.admission.checks import FieldError, Objections, Webhook
 from stackwright.kube.resource import CustomResource, JsonObject
 
 __all__ = ["CHECKS", "Check", "Known", "ratchet", "webhooks"]
+
+_log = structlog.get_logger()
 
 # Gets the old resource (None on a create), the new one, and a way to read the others.
 Check = Callable[[CustomResource | None, CustomResource, Known], Objections]
@@ -100,7 +104,7 @@ def _webhook(
     mutate: Callable[[JsonObject], JsonObject] | None = None,
 ) -> Webhook[Any]:
     def find(old: CustomResource | None, new: CustomResource) -> Objections:
-        return sum((check(old, new, known) for check in checks), Objections())
+        return sum((_ask(check, old, new, known) for check in checks), Objections())
 
     def validate(old: CustomResource | None, new: CustomResource) -> Objections:
         found = find(old, new)
@@ -114,11 +118,37 @@ def _webhook(
     return Webhook(kind, mutate=mutate, validate=validate, hold=hold if kind in HOLDS else None)
 
 
+def _ask(check: Check, old: CustomResource | None, new: CustomResource, known: Known) -> Objections:
+    """Return what a check objects to. One that fails is a bug of ours, and the other checks count as they would.
+
+    The object is refused only where it is to blame by itself: its reconciles would fail in the same way. What another
+    resource has brought about keeps nobody from creating resources.
+    """
+    try:
+        return check(old, new, known)
+    except Exception:  # noqa: BLE001  a bug of one check must not let an object pass all of them
+        _log.exception("a check of admission failed", kind=new.kind.name, key=str(new.key))
+    try:
+        found = check(old, new, nothing_known)
+    except Exception:  # noqa: BLE001  the log has it already
+        message = "cannot be checked, because a check of the operator fails; its log has the reason"
+        return Objections((FieldError("", message, "FieldValueInvalid"),))
+    return found + Objections(
+        warnings=(
+            f"{new.kind.name} {new.metadata.name} was not compared with other resources, "
+            "because a check of the operator fails; its log has the reason",
+        )
+    )
+
+
 def ratchet(before: Objections, after: Objections) -> Objections:
     """Return the objections to a change: an error that the stored resource already had becomes a warning.
 
     Otherwise a resource that newer checks find invalid could not be repaired one field at a time.
     """
-    fresh = tuple(error for error in after.errors if error not in before.errors)
-    stale = tuple(f"{error.field}: {error.cause.message}" for error in after.errors if error in before.errors)
+    had: dict[str, list[FieldError]] = {}
+    for error in before.errors:
+        had.setdefault(error.field, []).append(error)
+    fresh = tuple(error for error in after.errors if error not in had.get(error.field, ()))
+    stale = tuple(f"{each.field}: {each.cause.message}" for each in after.errors if each in had.get(each.field, ()))
     return Objections(fresh, (*after.warnings, *stale))

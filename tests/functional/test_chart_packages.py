@@ -7,6 +7,8 @@ import io
 import json
 import os
 import shutil
+import subprocess
+import sys
 import tarfile
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
@@ -92,6 +94,47 @@ async def test_what_was_not_asked_for_the_longest_goes(
     assert await packages.unpacked(first) == one
 
 
+async def test_charts_take_no_more_room_than_there_is(packages: Packages) -> None:
+    large = [_tar({f"{name}/Chart.yaml": b"name: x", f"{name}/x": bytes(7 * 2**20)}) for name in "abcd"]
+    folders = [await packages.unpacked(package) for package in large]
+    assert [folder.is_dir() for folder in folders] == [False, False, False, True]
+    # Small ones are kept beside it.
+    small = await packages.unpacked(_tar({"y/Chart.yaml": b"name: y"}))
+    assert small.is_dir()
+    assert folders[-1].is_dir()
+    assert sum(each.stat().st_size for each in small.parents[1].rglob("*") if each.is_file()) <= module.ROOM
+
+
+def test_what_a_killed_process_left_is_removed_and_what_lives_stays(tmp_path: Path) -> None:
+    program = """
+import asyncio, sys, time
+from stackwright.adapters.helm import Packages
+packages = Packages()
+print(asyncio.run(packages.unpacked(sys.stdin.buffer.read())), flush=True)
+time.sleep(60)
+"""
+    package = _tar({"y/Chart.yaml": b"name: y"})
+    other = subprocess.Popen(
+        [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={"TMPDIR": str(tmp_path)}
+    )
+    try:
+        assert other.stdin is not None
+        assert other.stdout is not None
+        other.stdin.write(package)
+        other.stdin.close()
+        folder = Path(other.stdout.readline().decode().strip())
+        module.sweep(tmp_path)
+        assert folder.is_dir()
+    finally:
+        other.kill()
+        other.wait()
+        if other.stdout is not None:
+            other.stdout.close()
+    assert folder.is_dir()
+    module.sweep(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
 def _tar(files: dict[str, bytes | None]) -> bytes:
     """Return a package with these files; None stands for a link."""
     target = io.BytesIO()
@@ -128,6 +171,21 @@ def _tar(files: dict[str, bytes | None]) -> bytes:
             _tar({"a/Chart.yaml": b"", "a/values.schema.json": b'{"$ref": "file:///etc/passwd"}'}),
             "refers to 'file:///etc/passwd', which is not in it",
             id="a-schema-that-reads-files",
+        ),
+        pytest.param(
+            _tar({"a/Chart.yaml": b"", "a/values.schema.json": b'{"title": "\xff", "$ref": "file:///etc/passwd"}'}),
+            "a/values.schema.json is not accepted: it is not JSON",
+            id="a-schema-that-only-helm-reads",
+        ),
+        pytest.param(
+            _tar({"a/Chart.yaml": b"", "a/charts/b.tgz": _tar({"b/Chart.yaml": b""})}),
+            "a/charts/b.tgz is a packed chart",
+            id="a-package-in-a-package",
+        ),
+        pytest.param(
+            _tar({"a/Chart.yaml": b"", "a/charts/b/charts/c.tgz": b""}),
+            "a/charts/b/charts/c.tgz is a packed chart",
+            id="a-package-further-down",
         ),
     ],
 )

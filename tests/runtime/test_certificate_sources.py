@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import errno
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -29,11 +30,15 @@ class Replica:
         self.served: list[bytes] = []
         self.published: list[bytes] = []
         self.unable = False
+        self.full = 0
         self.changed = asyncio.Event()
         clock = Clock(now=lambda: self.moment, sleep=self._sleep)
         self.source = SecretCertificates(client, SETTINGS, use=self._use, publish=self._publish, clock=clock)
 
     def _use(self, certificate: bytes, _key: bytes) -> None:
+        if self.full:
+            self.full -= 1
+            raise OSError(errno.ENOSPC, "No space left on device")
         self.served.append(certificate)
         self.changed.set()
 
@@ -132,6 +137,17 @@ async def test_a_change_by_another_replica_is_served_at_once(server: FaultServer
         while two.served[-1] != one.served[-1]:
             two.changed.clear()
             await two.changed.wait()
+    run.cancel()
+    await asyncio.gather(run, return_exceptions=True)
+
+
+@pytest.mark.usefixtures("server")
+async def test_a_disk_that_is_full_for_a_moment_ends_nothing(replica: Replica) -> None:
+    replica.full = 2
+    run = asyncio.create_task(replica.source.run())
+    async with asyncio.timeout(5):
+        await replica.changed.wait()
+    assert not run.done()
     run.cancel()
     await asyncio.gather(run, return_exceptions=True)
 

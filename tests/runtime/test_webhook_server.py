@@ -5,6 +5,7 @@ import io
 import json
 import socket
 import ssl
+import time
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
@@ -13,13 +14,15 @@ from typing import Any
 import aiohttp
 import pytest
 import structlog
+from aiohttp import web
 
 from stackwright.kube import clock
-from stackwright.kube.admission import certificates
+from stackwright.kube.admission import bounds, certificates, load
 from stackwright.kube.admission.certificate_sources import FileCertificates
 from stackwright.kube.admission.certificates import Material
+from stackwright.kube.admission.checks import Objections, Webhook
 from stackwright.kube.admission.server import WebhookServer
-from tests.runtime.widgets import WEBHOOK
+from tests.runtime.widgets import WEBHOOK, Widget
 
 VALIDATE = "/validate/admission.example.org/v1/widgets"
 MUTATE = "/mutate/admission.example.org/v1/widgets"
@@ -89,6 +92,111 @@ async def test_a_large_object_is_read_whole(server: WebhookServer) -> None:
     use(server, made)
     status, _ = await post(server, VALIDATE, review({"mode": "x" * 3_000_000}), made.bundle)
     assert status == 200
+
+
+async def test_what_no_api_server_sends_is_not_read(server: WebhookServer) -> None:
+    made = material()
+    use(server, made)
+    status, _ = await post(server, VALIDATE, review({"mode": "x" * load.LARGEST}), made.bundle)
+    assert status == 413
+
+
+async def test_many_large_reviews_take_a_bounded_part_of_the_memory(
+    server: WebhookServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = material()
+    use(server, made)
+    most = 0
+    read = load.Load.read
+
+    async def noting(self: load.Load, request: web.Request, room: load.Room) -> bytes:
+        nonlocal most
+        try:
+            return await read(self, request, room)
+        finally:
+            most = max(most, self.held)
+
+    monkeypatch.setattr(load.Load, "read", noting)
+    large = review({"mode": "x" * (3 * 2**20)})
+    answers = await asyncio.gather(*(post(server, VALIDATE, large, made.bundle) for _ in range(40)))
+    assert {status for status, _ in answers} <= {200, 503}
+    assert 200 in {status for status, _ in answers}
+    # What the last piece of each brings comes on top.
+    assert 0 < most <= load.MOST + 40 * 2**18
+    assert (await post(server, VALIDATE, review({"size": 1}), made.bundle))[0] == 200
+
+
+async def test_slow_reviews_leave_time_to_everything_else() -> None:
+    def slow(_: Widget | None, __: Widget) -> Objections:
+        time.sleep(0.15)
+        return Objections()
+
+    made = material()
+    async with WebhookServer([Webhook(Widget, validate=slow)], host="127.0.0.1", port=0) as server:
+        use(server, made)
+        asking = asyncio.gather(*(post(server, VALIDATE, review({}), made.bundle) for _ in range(8)))
+        longest, last = 0.0, time.monotonic()
+        while not asking.done():
+            await asyncio.sleep(0.01)
+            longest, last = max(longest, time.monotonic() - last), time.monotonic()
+        assert {status for status, _ in asking.result()} == {200}
+    # One review at a time, and what was waiting comes in between.
+    assert longest < 0.5
+
+
+async def test_a_body_that_does_not_arrive_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(load.Load.__init__, "__kwdefaults__", {"largest": 100, "most": 100, "patience": 0.05})
+    made = material()
+    async with WebhookServer([WEBHOOK], host="127.0.0.1", port=0) as server:
+        use(server, made)
+        trust = ssl.create_default_context(cadata=made.bundle.decode())
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port, ssl=trust)
+        writer.write(f"POST {VALIDATE} HTTP/1.1\r\nHost: here\r\nContent-Length: 50\r\n\r\n{{".encode())
+        async with asyncio.timeout(5):
+            assert b" 408 " in await reader.readline()
+        writer.close()
+
+
+async def test_after_a_slow_review_the_next_one_waits_for_a_moment_only() -> None:
+    under_load = load.Load()
+    with under_load.room() as room:
+        async with under_load.turn(room):
+            await asyncio.sleep(0.8)
+        began = time.monotonic()
+        async with under_load.turn(room):
+            assert 0.2 < time.monotonic() - began < 0.6
+
+
+async def test_a_request_has_one_deadline_for_its_body_and_its_turn() -> None:
+    under_load = load.Load(patience=0.5)
+    with under_load.room() as first, under_load.room() as second:
+        async with under_load.turn(first):
+            await asyncio.sleep(0.4)
+            began = time.monotonic()
+            with pytest.raises(load.TooMuch):
+                await under_load.turn(second).__aenter__()
+            assert time.monotonic() - began < 0.3
+
+
+async def test_who_is_sent_away_is_told_to_come_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(load.Load.__init__, "__kwdefaults__", {"largest": 100, "most": 0, "patience": 4.0})
+    made = material()
+    async with WebhookServer([WEBHOOK], host="127.0.0.1", port=0) as server:
+        use(server, made)
+        trust = ssl.create_default_context(cadata=made.bundle.decode())
+        async with (
+            aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=trust)) as session,
+            session.post(f"https://127.0.0.1:{server.port}{VALIDATE}", data=b"{}") as response,
+        ):
+            assert (response.status, response.headers.get("Retry-After")) == (503, "1")
+
+
+def test_the_bounds_of_a_kind_are_known_before_its_first_review() -> None:
+    bounds.of_kind.cache_clear()
+    WebhookServer([WEBHOOK])
+    before = bounds.of_kind.cache_info().misses
+    bounds.of_kind(Widget)
+    assert bounds.of_kind.cache_info().misses == before
 
 
 async def test_an_unknown_kind_is_not_found(server: WebhookServer) -> None:

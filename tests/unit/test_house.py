@@ -198,3 +198,18 @@ def test_what_ci_does_not_run_can_still_be_set_up() -> None:
     ]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stdout[-3000:]
+
+
+def test_one_function_reads_numbers_that_people_write() -> None:
+    """`str.isdigit` is also true of texts that `int` refuses: one of those would stop the reconciles of a namespace."""
+    # The second only chooses a word; the third reads ports of a field that is short, and takes the digits of `int`.
+    careful = {"blueprint/whole_numbers.py", "blueprint/cron.py", "controllers/dataplane/runs.py"}
+    floors = ("api", "adapters", "blueprint", "controllers", "services")
+    found = {
+        name
+        for path in PACKAGE.rglob("*.py")
+        if (name := path.relative_to(PACKAGE).as_posix()).partition("/")[0] in floors
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Attribute) and node.attr in ("isdigit", "isdecimal", "isnumeric")
+    }
+    assert found == careful

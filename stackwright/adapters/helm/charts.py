@@ -14,8 +14,15 @@ import yaml
 
 from stackwright import yaml_words
 from stackwright.adapters.errors import Rejected
+from stackwright.adapters.helm.manifests import JsonObject, count_values
+from stackwright.adapters.helm.measures import find_excess
 
-JsonObject = dict[str, Any]
+# How long the metadata and the values of a chart may be, and how many values they may have, all aliases counted: they
+# are read in our own process. Ours have 6 KB and 100.
+LONGEST = 256 * 2**10
+VALUES = 10_000
+# How much memory a value takes that is kept.
+_BYTES = 200
 
 # What YAML takes for no text, or for the end of a line.
 _ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
@@ -36,6 +43,8 @@ class Chart:
 
     digest: str
     record: JsonObject
+    weight: int = 0
+    """About how much memory it takes."""
 
     @property
     def name(self) -> str:
@@ -54,7 +63,7 @@ def read(directory: Path) -> Chart:
         digest.update(f"{name}\0{len(content)}\0".encode())
         digest.update(content)
     schema = files.get("values.schema.json")
-    record = {
+    record: JsonObject = {
         "metadata": metadata,
         "lock": None,
         "templates": [
@@ -67,7 +76,9 @@ def read(directory: Path) -> Chart:
         # Nothing reads a README from a record.
         "files": None,
     }
-    return Chart(digest.hexdigest(), record)
+    kept = sum(len(entry["data"]) for entry in record["templates"]) + len(record["schema"] or "")
+    weight = kept + _BYTES * count_values((metadata, record["values"]), 2 * VALUES)
+    return Chart(digest.hexdigest(), record, weight)
 
 
 def _files(directory: Path) -> Iterator[tuple[str, bytes]]:
@@ -83,12 +94,20 @@ def _files(directory: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def _mapping(directory: Path, content: bytes | None, name: str) -> JsonObject:
+    if len(content or b"") > LONGEST:
+        raise Rejected(f"{name} of the chart is longer than {LONGEST >> 10} KiB; make it shorter")
     try:
+        if excess := find_excess(content or b"", VALUES):
+            raise Rejected(f"{name} of the chart has {excess}; make it smaller")
         found = yaml.load(content or b"", yaml_words.Loader)  # noqa: S506  the loader is a safe one
     except yaml.YAMLError as error:
         line = f" in line {mark.line + 1}" if (mark := getattr(error, "problem_mark", None)) else ""
         raise Rejected(f"{directory / name} is not YAML{line}") from error
-    return found if isinstance(found, dict) else {}
+    if not isinstance(found, dict):
+        return {}
+    if count_values((found,), VALUES) > VALUES:
+        raise Rejected(f"{name} of the chart has more than {VALUES} values, all aliases counted; make it smaller")
+    return found
 
 
 def _encoded(content: bytes) -> str:

@@ -8,24 +8,20 @@ import yaml
 
 from stackwright import yaml_words
 from stackwright.adapters.errors import Rejected
-from stackwright.adapters.helm.charts import JsonObject
+from stackwright.adapters.helm.measures import DEEPEST, find_excess
+
+JsonObject = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Limits:
-    """How much a manifest may hold. Ours have 20 objects and 2,000 values; a value takes 500 bytes of memory here.
-
-    A manifest that is shorter than `length` cannot hold more values than that, so they are not counted beforehand.
-    """
+    """How much a manifest may hold. Ours have 20 objects and 2,000 values; a value takes 500 bytes of memory here."""
 
     objects: int = 256
     values: int = 64 * 2**10
-    length: int = 128 * 2**10
 
 
 DEFAULT = Limits()
-# Deeper than any object of Kubernetes, and not so deep that a walk through it fails.
-DEEPEST = 64
 
 
 def objects_of(manifest: str) -> tuple[JsonObject, ...]:
@@ -38,29 +34,52 @@ def objects_of(manifest: str) -> tuple[JsonObject, ...]:
 
 def bounded(manifest: str, limits: Limits = DEFAULT) -> tuple[JsonObject, ...]:
     """Return the objects of a manifest; raise Rejected if there is more in it than allowed."""
-    if len(manifest) > limits.length:
-        _count_beforehand(manifest, limits)
+    try:
+        excess = find_excess(manifest, limits.values)
+    except yaml.YAMLError as error:
+        raise Rejected("the manifest is not YAML") from error
+    if excess:
+        raise Rejected(f"it renders {excess}")
     objects = objects_of(manifest)
     if len(objects) > limits.objects:
         raise Rejected(f"it renders {len(objects)} objects; it may render {limits.objects}")
-    if _values(objects, limits.values) > limits.values:
+    if count_values(objects, limits.values) > limits.values:
         raise Rejected(f"it renders more than {limits.values} values, all aliases counted")
+    if odd := next(filter(None, map(find_odd, objects)), ""):
+        raise Rejected(f"it renders {odd}")
     return objects
 
 
-def _count_beforehand(manifest: str, limits: Limits) -> None:
-    """Raise Rejected if a text holds too many values; it is read piece by piece, and nothing of it is kept."""
-    found = 0
-    try:
-        for event in yaml.parse(manifest, yaml_words.Loader):
-            found += isinstance(event, yaml.NodeEvent)
-            if found > limits.values:
-                raise Rejected(f"it renders more than {limits.values} values")
-    except yaml.YAMLError as error:
-        raise Rejected("the manifest is not YAML") from error
+def find_odd(body: JsonObject) -> str:
+    """Return what is not of the type that every object has there; "" if nothing is.
+
+    The server would refuse it, but everything that looks at the object before relies on these types.
+    """
+    what = f"a {body.get('kind')}" if isinstance(body.get("kind"), str) else "an object"
+    for name in ("apiVersion", "kind"):
+        if not _is_text(body.get(name)):
+            return f"an object whose {name} is no text"
+    metadata = body.get("metadata")
+    if not isinstance(metadata, dict | None):
+        return f"{what} whose metadata is not a map"
+    for name in ("name", "namespace"):
+        if not _is_text((metadata or {}).get(name)):
+            return f"{what} whose metadata.{name} is no text"
+    for name in ("labels", "annotations"):
+        found = (metadata or {}).get(name)
+        if not isinstance(found, dict | None):
+            return f"{what} whose metadata.{name} is not a map"
+        if odd := next((key for key, value in (found or {}).items() if not _is_text(value)), None):
+            return f"{what} whose metadata.{name} has a value for {odd} that is no text; put it in quotes"
+    return ""
 
 
-def _values(objects: Iterable[Any], most: int) -> int:
+def _is_text(value: Any) -> bool:
+    # Of nothing the server makes an empty text.
+    return isinstance(value, str | None)
+
+
+def count_values(objects: Iterable[Any], most: int = DEFAULT.values) -> int:
     """Return how many values there are, or some number above `most`.
 
     An alias stands for all that it names, and aliases of aliases multiply: a value that is named often is counted as

@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import fcntl
 import gzip
 import hashlib
 import io
@@ -11,9 +12,10 @@ import tarfile
 import tempfile
 import weakref
 import zlib
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from stackwright import tasks
 from stackwright.adapters.errors import AdapterError, Refused, Rejected, Unavailable
@@ -27,6 +29,13 @@ BOUNDS = programs.Bounds(memory=128 * 2**20, seconds=45.0)
 AGAIN_SECONDS = 30.0
 # How many charts are kept: more than a cloud has services.
 KEPT = 64
+# How many bytes they take, in whole pages: what keeps the files of our pod has room for 16 MiB.
+ROOM = 12 * 2**20
+_PAGE = 4096
+# What a process leaves that is killed, and what is not a chart among those that are kept.
+_PREFIX, _MAKING, _PULLING = "stackwright-charts-", "making-", "pulling-"
+# Anybody who may write beside our folders can give a link or a pipe such a name: a pipe would be waited for.
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 TOO_LARGE = f"the chart is too large: more than {UNPACKED >> 20} MiB or {FILES} files unpacked"
 # What helm needs to know to reach the network; it gets nothing else of our environment.
 _WAY_OUT = (
@@ -54,10 +63,12 @@ class Packages:
         self._helm = programs.Helm(program, BOUNDS)
         self._kept: Path | None = None
         self._running = tasks.Shared[str, Path]()
+        # One chart at a time is in memory as a whole, and finds room.
+        self._unpacking = asyncio.Semaphore(1)
 
     async def unpacked(self, package: bytes) -> Path:
         """Return the folder of a packaged chart; raise Rejected if it is not a chart."""
-        return await self._once(_digest(package), lambda place: asyncio.to_thread(_unpack, package, place))
+        return await self._once(_digest(package), lambda place: self._unpack(package, place))
 
     async def pulled(self, reference: str, *, credentials: str = "", plain_http: bool = False) -> Path:
         """Return the folder of a chart in a registry, which `reference` names by its digest.
@@ -68,37 +79,36 @@ class Packages:
 
         async def pull(place: Path) -> Path:
             package = await self._pull(reference, credentials, plain_http=plain_http)
-            return await asyncio.to_thread(_unpack, package, place)
+            return await self._unpack(package, place)
 
         # A user who may not read a chart does not get it only because another user may.
         return await self._once(_digest(f"{reference} {plain_http} {credentials}".encode()), pull)
 
-    async def _once(self, name: str, make: Callable[[Path], Awaitable[Path]]) -> Path:
-        place = self._folder() / name
-        if place.is_dir():
-            os.utime(place)
-            return _top(place)
-        return await self._running.once(name, lambda: self._make(place, make))
+    async def _once(self, name: str, make: Callable[[Path], Coroutine[Any, Any, Path]]) -> Path:
+        try:
+            place = self._folder() / name
+            with suppress(FileNotFoundError):
+                os.utime(place)
+                return _top(place)
+            return await self._running.once(name, lambda: make(place))
+        except OSError as error:
+            raise Unavailable(f"there is no space to unpack the chart: {error.strerror}") from error
 
-    async def _make(self, place: Path, make: Callable[[Path], Awaitable[Path]]) -> Path:
-        self._forget()
-        return await make(place)
+    async def _unpack(self, package: bytes, place: Path) -> Path:
+        async with self._unpacking:
+            # A thread goes on when its task is cancelled: the next one would begin beside it.
+            return await tasks.to_the_end(asyncio.to_thread(_unpack, package, place))
 
     def _folder(self) -> Path:
         if self._kept is None:
-            self._kept = Path(tempfile.mkdtemp(prefix="stackwright-charts-"))
-            weakref.finalize(self, shutil.rmtree, self._kept, ignore_errors=True)
+            sweep(Path(tempfile.gettempdir()))
+            self._kept, lock = _make_folder()
+            weakref.finalize(self, _remove, self._kept, lock)
         return self._kept
-
-    def _forget(self) -> None:
-        """Make room: the charts that were unused for the longest are removed."""
-        kept = sorted(self._folder().iterdir(), key=lambda path: path.stat().st_mtime)
-        for path in kept[: max(0, len(kept) - KEPT + 1)]:
-            shutil.rmtree(path, ignore_errors=True)
 
     async def _pull(self, reference: str, credentials: str, *, plain_http: bool) -> bytes:
         self.pulls += 1
-        with tempfile.TemporaryDirectory(prefix="stackwright-pull-") as folder:
+        with tempfile.TemporaryDirectory(prefix=_PULLING, dir=self._folder()) as folder:
             place = Path(folder)
             login = place / "login.json"
             login.touch(mode=0o600)
@@ -150,7 +160,118 @@ def _digest(content: bytes) -> str:
 
 
 def _top(place: Path) -> Path:
-    return next(place.iterdir())
+    for found in place.iterdir():
+        return found
+    # It is just being removed.
+    raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(place))
+
+
+@contextmanager
+def staying(chart: Path) -> Iterator[None]:
+    """Raise Unavailable if the folder of a user's chart was removed to make room while it was read.
+
+    Then nothing that was read of it counts: neither a complaint, nor a result, because files may be missing in it.
+    """
+    # Only folders of `Packages` go while this program runs.
+    if len(chart.parents) < 2 or not chart.parents[1].name.startswith(_PREFIX):
+        yield
+        return
+    before = _identify(chart)
+    rejected: Rejected | None = None
+    try:
+        yield
+    except Rejected as error:
+        rejected = error
+    if before is None or before != _identify(chart):
+        message = f"chart {chart.name} was removed to make room for others; it is unpacked again"
+        raise Unavailable(message) from rejected
+    if rejected is not None:
+        raise rejected
+
+
+def _identify(chart: Path) -> tuple[int, int, int] | None:
+    """Return what differs between a folder and another one that took its place; None if there is none."""
+    try:
+        found = chart.stat()
+    except OSError:
+        return None
+    # The number of a folder that was removed may be used again.
+    return found.st_dev, found.st_ino, found.st_mtime_ns
+
+
+def _make_folder() -> tuple[Path, int]:
+    """Return a new folder, and a lock on it by which others know that its process lives."""
+    while True:
+        folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
+        lock = os.open(folder, _FOLDER)
+        with suppress(BlockingIOError):
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if folder.exists():
+                return folder, lock
+        # Another process has just taken it for one that was left, and removes it.
+        os.close(lock)
+
+
+def _remove(folder: Path, lock: int) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    os.close(lock)
+
+
+def sweep(temporary: Path) -> None:
+    """Remove the folders of processes that were killed; a pod's temporary files outlive its containers."""
+    for folder in temporary.glob(f"{_PREFIX}*"):
+        # It may belong to somebody else.
+        with suppress(OSError):
+            lock = os.open(folder, _FOLDER)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(folder, ignore_errors=True)
+            finally:
+                os.close(lock)
+
+
+def _make_room(folder: Path, size: int) -> None:
+    """Remove the charts that were unused for the longest, until there is room for another."""
+    sizes = {path: _measure(path) for path in folder.iterdir()}
+    kept = [path for path in sizes if not path.name.startswith((_MAKING, _PULLING))]
+    kept.sort(key=_last_used)
+    while kept and (len(kept) >= KEPT or sum(sizes.values()) + size > ROOM):
+        _evict(kept[0])
+        del sizes[kept.pop(0)]
+
+
+def _measure(folder: Path) -> int:
+    """Return how much room a folder takes; what is pulled may be removed meanwhile."""
+    size = 0
+    for place, _, names in os.walk(folder):
+        for name in names:
+            with suppress(FileNotFoundError):
+                size += _pages(Path(place, name).lstat().st_size)
+    return size
+
+
+def _last_used(place: Path) -> float:
+    try:
+        return place.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0
+
+
+def _evict(place: Path) -> None:
+    """Remove a chart that is kept; it goes at once, so that nobody who reads it takes a part for the whole."""
+    going = place.with_name(f"{_MAKING}{place.name}")
+    with suppress(FileNotFoundError):
+        place.rename(going)
+    shutil.rmtree(going, ignore_errors=True)
+
+
+def _size(content: bytes) -> int:
+    return _pages(len(content))
+
+
+def _pages(size: int) -> int:
+    """Return how much a file takes in memory."""
+    return -(-size // _PAGE) * _PAGE
 
 
 def _unpack(package: bytes, place: Path) -> Path:
@@ -160,7 +281,8 @@ def _unpack(package: bytes, place: Path) -> Path:
         raise Rejected(
             "the package is not a chart: it needs one folder with a Chart.yaml in it, as `helm package` makes it"
         )
-    making = Path(tempfile.mkdtemp(prefix="making-", dir=place.parent))
+    _make_room(place.parent, sum(map(_size, files.values())))
+    making = Path(tempfile.mkdtemp(prefix=_MAKING, dir=place.parent))
     try:
         for path, content in files.items():
             _write(making / path, path, content)
@@ -194,11 +316,8 @@ def _files(package: bytes) -> dict[PurePosixPath, bytes]:
                 path = PurePosixPath(member.name)
                 if member.isdir():
                     continue
-                # A sparse file has the length that it states, and holds nothing.
-                plain = member.isfile() and not member.issparse()
-                if not plain or path.is_absolute() or ".." in path.parts or len(path.parts) < 2:
-                    raise Rejected(f"the package is not a chart: {member.name[:100]} is not a plain file in its folder")
-                left -= member.size
+                _check_member(member, path)
+                left -= _pages(member.size)
                 if left < 0:
                     raise Rejected(TOO_LARGE)
                 file = archive.extractfile(member)
@@ -210,11 +329,30 @@ def _files(package: bytes) -> dict[PurePosixPath, bytes]:
     if not found:
         raise Rejected("the package is not a chart: there is nothing in it")
     for path, content in found.items():
-        if path.name == "values.schema.json" and (reference := schemas.outside(content)):
-            raise Rejected(
-                f"{path} refers to {reference[:100]!r}, which is not in it; a schema may refer only to itself (#/…)"
-            )
+        if path.name == "values.schema.json":
+            _check_schema(path, content)
     return found
+
+
+def _check_member(member: tarfile.TarInfo, path: PurePosixPath) -> None:
+    # A sparse file has the length that it states, and holds nothing.
+    plain = member.isfile() and not member.issparse()
+    if not plain or path.is_absolute() or ".." in path.parts or len(path.parts) < 2:
+        raise Rejected(f"the package is not a chart: {member.name[:100]} is not a plain file in its folder")
+    # Helm opens a package in a package, whose files nobody would have looked at.
+    if path.suffix == ".tgz" and path.parent.name == "charts":
+        raise Rejected(f"{member.name[:100]} is a packed chart; put its folder there instead")
+
+
+def _check_schema(path: PurePosixPath, content: bytes) -> None:
+    try:
+        reference = schemas.outside(content)
+    except Rejected as error:
+        raise Rejected(f"{path} is not accepted: {error}") from error
+    if reference:
+        raise Rejected(
+            f"{path} refers to {reference[:100]!r}, which is not in it; a schema may refer only to itself (#/…)"
+        )
 
 
 def _decompressed(package: bytes) -> bytes:

@@ -2,6 +2,7 @@
 
 import base64
 import gzip
+import hashlib
 import io
 import json
 import zlib
@@ -9,8 +10,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+import msgspec
+
 from stackwright.adapters.errors import Rejected
-from stackwright.adapters.helm.charts import JsonObject
+from stackwright.adapters.helm.manifests import JsonObject
+from stackwright.adapters.helm.measures import count_marks
 from stackwright.adapters.helm.rendering import Rendered
 
 TYPE = "helm.sh/release.v1"
@@ -18,6 +22,14 @@ TYPE = "helm.sh/release.v1"
 KEY = "release"
 # How long an unpacked record may be; anybody who may write Secrets can write one.
 LONGEST = 16 * 2**20
+# How long one may be that is read in each pass, among all others of its release. Ours have some 100 KB; what helm may
+# print for a chart of a user is 2 MiB, and the chart comes on top.
+LONGEST_READ = 4 * 2**20
+# How many commas, colons and brackets a record may have that is read as a whole: each may become a value, which takes
+# some 100 bytes of memory. Ours have some thousands.
+MOST_VALUES = 2**18
+# Of every other text a record says at most so much.
+_LONGEST_WORD = 1000
 
 DEPLOYED = "deployed"
 SUPERSEDED = "superseded"
@@ -25,6 +37,7 @@ UNINSTALLED = "uninstalled"
 # While a revision has one of these states, a helm process is working on it, or was killed while doing so.
 BUSY = ("pending-install", "pending-upgrade", "pending-rollback", "uninstalling")
 
+_NO_RECORD = "what the Secret holds is not a record of a Helm release"
 _GZIP = b"\x1f\x8b\x08"
 
 
@@ -78,6 +91,68 @@ class Record:
         return Record({**self.body, "info": {**self._info, "status": status}})
 
 
+class _Info(msgspec.Struct, frozen=True):
+    description: str = ""
+    first_deployed: str = ""
+
+
+class _Metadata(msgspec.Struct, frozen=True):
+    name: str = ""
+    version: str = ""
+
+
+class _Chart(msgspec.Struct, frozen=True):
+    metadata: _Metadata | None = None
+
+
+class _Content(msgspec.Struct, frozen=True):
+    """What is read of a record in each pass; the rest of it is skipped, and takes no memory."""
+
+    version: int
+    info: _Info | None = None
+    chart: _Chart | None = None
+    manifest: str | None = None
+    config: msgspec.Raw = msgspec.Raw(b"null")
+
+
+_reader = msgspec.json.Decoder(_Content)
+
+
+@dataclass(frozen=True)
+class Excerpt:
+    """What a record says, without what may be long."""
+
+    description: str
+    first_deployed: str
+    chart: tuple[str, str]
+    digest: str
+
+
+def read(data: str) -> tuple[Excerpt, str]:
+    """Return what the value of a Secret's `data` says, and the manifest in it; raise Rejected if it is no record.
+
+    Anybody who may write Secrets can write one, with millions of values in it: those are not read, nor are long ones.
+    """
+    try:
+        content = _reader.decode(_unpacked(data, LONGEST_READ))
+        _count(bytes(content.config))
+        values = msgspec.json.decode(content.config, type=JsonObject | None) or {}
+    except (ValueError, OSError, EOFError, zlib.error, RecursionError, msgspec.MsgspecError) as error:
+        raise Rejected(_NO_RECORD) from error
+    info, manifest = content.info or _Info(), content.manifest or ""
+    metadata = (content.chart or _Chart()).metadata or _Metadata()
+    texts = (info.description, info.first_deployed, metadata.name, metadata.version)
+    description, first, name, version = (text[:_LONGEST_WORD] for text in texts)
+    digest = digest_of(manifest, msgspec.json.encode(values, order="deterministic"))
+    return Excerpt(description, first, (name, version), digest), manifest
+
+
+def digest_of(manifest: str, values: bytes) -> str:
+    """Return a short name for a manifest and values; the empty lines at the end differ between helm's commands."""
+    content = b"[%b,%b]" % (msgspec.json.encode(manifest.strip()), values)
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
 def record_of(
     rendered: Rendered, values: JsonObject, *, version: int, description: str, first_deployed: str, now: datetime
 ) -> Record:
@@ -126,10 +201,10 @@ def encode(record: Record) -> str:
     return base64.b64encode(base64.b64encode(packed)).decode()
 
 
-def _decompressed(packed: bytes) -> bytes:
+def _decompressed(packed: bytes, longest: int) -> bytes:
     with gzip.GzipFile(fileobj=io.BytesIO(packed)) as archive:
-        content = archive.read(LONGEST + 1)
-    if len(content) > LONGEST:
+        content = archive.read(longest + 1)
+    if len(content) > longest:
         raise ValueError("it is too long for a record")
     return content
 
@@ -137,11 +212,25 @@ def _decompressed(packed: bytes) -> bytes:
 def decode(data: str) -> Record:
     """Return the record in the value of a Secret's `data`; raise Rejected if it is not a record."""
     try:
-        packed = base64.b64decode(base64.b64decode(data))
-        # Very old helms did not compress.
-        body: Any = json.loads(_decompressed(packed) if packed.startswith(_GZIP) else packed)
+        content = _unpacked(data, LONGEST)
+        _count(content)
+        body: Any = json.loads(content)
     except (ValueError, OSError, EOFError, zlib.error, RecursionError) as error:
-        raise Rejected("what the Secret holds is not a record of a Helm release") from error
+        raise Rejected(_NO_RECORD) from error
     if not isinstance(body, dict) or not isinstance(body.get("version"), int):
-        raise Rejected("what the Secret holds is not a record of a Helm release")
+        raise Rejected(_NO_RECORD)
+    if not isinstance(body.get("info") or {}, dict):
+        raise Rejected(_NO_RECORD)
     return Record(body)
+
+
+def _unpacked(data: str, longest: int) -> bytes:
+    packed = base64.b64decode(base64.b64decode(data))
+    # Very old helms did not compress.
+    return _decompressed(packed, longest) if packed.startswith(_GZIP) else packed
+
+
+def _count(content: bytes) -> None:
+    """Raise ValueError if there may be too many values in a text of JSON."""
+    if count_marks(content) > MOST_VALUES:
+        raise ValueError("it has too many values for a record")

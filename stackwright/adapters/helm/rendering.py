@@ -1,26 +1,29 @@
 """Renders charts with the real helm, within limits; caches the results, and runs once for callers that ask at once."""
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from stackwright import tasks
 from stackwright.adapters.errors import AdapterError, Rejected, Unavailable
 from stackwright.adapters.helm import charts, manifests, programs
-from stackwright.adapters.helm.charts import Chart, JsonObject
+from stackwright.adapters.helm.charts import Chart
 from stackwright.adapters.helm.failures import Failures
-from stackwright.adapters.helm.packages import KEPT, Packages
+from stackwright.adapters.helm.keeping import Kept
+from stackwright.adapters.helm.manifests import JsonObject
+from stackwright.adapters.helm.packages import KEPT, Packages, staying
 from stackwright.adapters.helm.standing import Answer, StandingHelm
 
 # How many helm processes render at once: each may use all of its limits, and the operator has a memory limit.
 AT_ONCE = 2
 # How many results are cached: more than a cloud has services, at some KB each.
 REMEMBERED = 128
-# How many characters of manifests are cached at most; as objects they take ten times as much.
-REMEMBERED_LENGTH = 4 * 2**20
+# How much memory these take at most, and the charts that they were rendered from: a user's may be large.
+REMEMBERED_BYTES = 32 * 2**20
+# How much a value of an object takes.
+_BYTES = 100
 _NOWHERE = "/nonexistent"
 # What a chart renders to depends only on its values, not on the user's plugins, settings or cluster.
 _ENVIRONMENT = dict.fromkeys(("HELM_CACHE_HOME", "HELM_CONFIG_HOME", "HELM_DATA_HOME", "HOME", "KUBECONFIG"), _NOWHERE)
@@ -73,12 +76,13 @@ class Renderer:
         self.packages = Packages(program)
         """Users' own charts, rendered by the same helm."""
         self._helm = programs.Helm(program, bounds, at_once=AT_ONCE)
+        # One chart at a time is in memory as a whole.
+        self._reading = asyncio.Semaphore(1)
         self._standing = StandingHelm(_ENVIRONMENT, self._helm.bounds)
-        self._remembered = remembered
         self._trusted = trusted
         self._compared = compared
-        self._charts: OrderedDict[Path, Chart] = OrderedDict()
-        self._done: OrderedDict[_Asked, Rendered] = OrderedDict()
+        self._charts = Kept[Path, Chart](lambda chart: chart.weight, most=REMEMBERED_BYTES, number=KEPT)
+        self._done = Kept[_Asked, Rendered](_weigh, most=REMEMBERED_BYTES, number=remembered)
         self._failed = Failures[_Asked]()
         self._running = tasks.Shared[_Asked, Rendered]()
 
@@ -88,26 +92,31 @@ class Renderer:
         Helm is ended when the last caller has given up.
         """
         known = await self._chart(chart)
-        trusted = self._trusted is not None and chart.is_relative_to(self._trusted)
-        asked = _Asked(known.digest, name, namespace, charts.values_text(values), trusted)
-        if asked in self._done:
-            self._done.move_to_end(asked)
-            return self._done[asked]
+        asked = _Asked(known.digest, name, namespace, charts.values_text(values), self._trusts(chart))
+        if (found := self._done.get(asked)) is not None:
+            return found
         self._failed.refuse(asked)
         return await self._running.once(asked, lambda: self._render(asked, chart, known))
 
+    def _trusts(self, chart: Path) -> bool:
+        return self._trusted is not None and chart.is_relative_to(self._trusted)
+
     async def _chart(self, directory: Path) -> Chart:
         """Return a chart; it is read once, because a folder never changes while this program runs."""
-        if directory not in self._charts:
-            self._charts[directory] = await asyncio.to_thread(charts.read, directory)
-            while len(self._charts) > KEPT:
-                self._charts.popitem(last=False)
-        self._charts.move_to_end(directory)
-        return self._charts[directory]
+        if (found := self._charts.get(directory)) is not None:
+            return found
+        async with self._reading:
+            if (found := self._charts.get(directory)) is not None:
+                return found
+            with staying(directory):
+                chart = await tasks.to_the_end(asyncio.to_thread(charts.read, directory))
+            # Ours are few and small, and stay in memory in any case.
+            return self._charts.put(directory, replace(chart, weight=0) if self._trusts(directory) else chart)
 
     async def _render(self, asked: _Asked, directory: Path, chart: Chart) -> Rendered:
         try:
-            manifest, found = await self._template(asked, directory, chart)
+            with staying(directory):
+                manifest, found = await self._template(asked, directory, chart)
             try:
                 objects = found if found is not None else await asyncio.to_thread(manifests.bounded, manifest)
                 labelled = tuple(_labelled(body, asked) for body in objects)
@@ -119,14 +128,7 @@ class Renderer:
                 error.after = seconds
             raise
         self._failed.forget(asked)
-        rendered = Rendered(asked.name, asked.namespace, manifest, labelled, chart)
-        self._done[asked] = rendered
-        while len(self._done) > self._remembered or (len(self._done) > 1 and self._length() > REMEMBERED_LENGTH):
-            self._done.popitem(last=False)
-        return rendered
-
-    def _length(self) -> int:
-        return sum(len(rendered.manifest) for rendered in self._done.values())
+        return self._done.put(asked, Rendered(asked.name, asked.namespace, manifest, labelled, chart))
 
     async def _template(
         self, asked: _Asked, directory: Path, chart: Chart
@@ -155,6 +157,11 @@ class Renderer:
         return done.printed.decode(errors="replace"), answer.objects
 
 
+def _weigh(rendered: Rendered) -> int:
+    # A chart that is forgotten elsewhere is still kept by what was rendered from it.
+    return rendered.chart.weight + len(rendered.manifest) + _BYTES * manifests.count_values(rendered.objects)
+
+
 _renderer = Renderer()
 
 
@@ -166,10 +173,6 @@ async def render(chart: Path, name: str, namespace: str, values: Mapping[str, An
 def _labelled(body: JsonObject, asked: _Asked) -> JsonObject:
     """Return an object with the labels and annotations that helm adds to each object, to recognise its own."""
     metadata = body.get("metadata") or {}
-    if not isinstance(metadata, dict) or any(
-        not isinstance(metadata.get(part) or {}, dict) for part in ("labels", "annotations")
-    ):
-        raise Rejected(f"it renders a {body.get('kind')} whose metadata is not a map")
     labels = {**(metadata.get("labels") or {}), "app.kubernetes.io/managed-by": "Helm"}
     release = {"meta.helm.sh/release-name": asked.name, "meta.helm.sh/release-namespace": asked.namespace}
     annotations = {**(metadata.get("annotations") or {}), **release}

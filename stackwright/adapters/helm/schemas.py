@@ -3,18 +3,28 @@
 import json
 from typing import Any
 
+from stackwright.adapters.errors import Rejected
+from stackwright.adapters.helm.measures import count_marks
+
+# How many values a schema may have, the commas, colons and brackets in its texts included: it is read in our own
+# process, and each may take 100 bytes there. Our longest has 2,000.
+VALUES = 2**17
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 # The drafts that are built into helm.
 _DRAFTS = ("http://json-schema.org/", "https://json-schema.org/")
 
 
 def outside(schema: bytes) -> str:
-    """Return the first reference to something outside of a schema; "" if there is none."""
+    """Return the first reference to something outside of a schema; "" if there is none.
+
+    Raises Rejected for one that cannot be read: helm may be able to, and would follow its references.
+    """
+    if count_marks(schema) > VALUES:
+        raise Rejected(f"a schema may have {VALUES} values, and this one has more")
     try:
         return _outside(json.loads(schema))
-    except (ValueError, RecursionError):
-        # It is not a schema, and helm has the better message for that.
-        return ""
+    except (ValueError, RecursionError) as error:
+        raise Rejected("it is not JSON that can be read") from error
 
 
 def _outside(value: Any) -> str:

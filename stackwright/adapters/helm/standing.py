@@ -17,7 +17,7 @@ from pathlib import Path
 
 from stackwright.adapters.errors import Unavailable
 from stackwright.adapters.helm import programs
-from stackwright.adapters.helm.charts import JsonObject
+from stackwright.adapters.helm.manifests import JsonObject
 from stackwright.adapters.helm.programs import Bounds, Done
 
 WORD = "stackwright-runs"

@@ -4,11 +4,14 @@ The task that tries them fails with one word for each way that is closed, such a
 and either a word or the number of an error of the system. So the answer is short, however many ways there are.
 """
 
+import errno
 import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from stackwright.blueprint.whole_numbers import read_number
 
 # The service that runs of this sort name; no role has it.
 SERVICE = "ways"
@@ -96,4 +99,7 @@ def read_answer(message: str, ways: tuple[Way, ...]) -> Mapping[Way, str] | None
 
 
 def _explain(code: str) -> str:
-    return _WORDS.get(code) or (os.strerror(int(code)).lower() if code.isdigit() else code)
+    number = read_number(code)
+    return _WORDS.get(code) or (
+        os.strerror(number).lower() if number is not None and number in errno.errorcode else code
+    )

@@ -3,6 +3,7 @@
 import asyncio
 import importlib
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -106,7 +107,8 @@ def operator(**options: Any) -> None:
     --kubeconfig, --context or $KUBECONFIG names. Each service has a lease, so that only one operator works on it.
     """
     load_log()
-    from stackwright.cli import log_lines  # noqa: PLC0415  a help text needs none of it
+    from stackwright.adapters.helm import packages  # noqa: PLC0415  a help text needs none of it
+    from stackwright.cli import log_lines  # noqa: PLC0415  likewise
     from stackwright.controllers import dialling, operator_process  # noqa: PLC0415  likewise
     from stackwright.kube import config  # noqa: PLC0415  likewise
 
@@ -120,6 +122,8 @@ def operator(**options: Any) -> None:
         )
     operation = _operation(asked, chosen, connection.namespace if inside else "")
     log_lines.configure(verbose=asked.verbose)
+    # What a killed operator has left would take the room of this one, for as long as their pod exists.
+    packages.sweep(Path(tempfile.gettempdir()))
     asyncio.run(operator_process.operate(connection, operation))
 
 

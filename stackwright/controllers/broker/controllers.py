@@ -13,6 +13,7 @@ from stackwright.adapters.rabbitmq import Access, Management, digest_of
 from stackwright.api.annotations import PAUSED
 from stackwright.api.rabbitmq import TransportURL
 from stackwright.blueprint import use
+from stackwright.blueprint.places import is_url
 from stackwright.blueprint.secret_values import read_value
 from stackwright.controllers import needs
 from stackwright.controllers.absent_servers import Absent
@@ -46,7 +47,7 @@ from stackwright.controllers.dialling import Dialler
 from stackwright.controllers.looks import Interests, Looker
 from stackwright.kube.builtin import Secret
 from stackwright.kube.controller import Context, Controller
-from stackwright.kube.errors import AlreadyExists, Retry
+from stackwright.kube.errors import AlreadyExists, Blocked, Retry
 from stackwright.kube.plan import Wait
 from stackwright.kube.resource import CustomResource
 from stackwright.kube.shapes.belonging import MADE_FOR
@@ -102,6 +103,8 @@ class World:
             raise broker.explain(error) from error
 
     async def _dialled(self, url: str) -> str:
+        if not is_url(url):
+            raise Blocked(f"the URL of the broker's management API, {url}, is not one; correct it", condition=URL_READY)
         parts = urlsplit(url)
         try:
             address = await self.dialler.address(parts.hostname or "")

@@ -3,7 +3,8 @@
 A reference to something that is not there yet is no error: the resource waits for it, and its author is warned.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import yaml
@@ -22,7 +23,7 @@ from stackwright.api.node_sections import DeployStrategy, NodeSection
 from stackwright.blueprint.addresses import refusals
 from stackwright.blueprint.addresses.subnets import find_eldest, normalize
 from stackwright.blueprint.dataplane import names
-from stackwright.blueprint.dataplane.inheritance import inherit
+from stackwright.blueprint.dataplane.inheritance import Machine, inherit
 from stackwright.blueprint.dataplane.inputs import BUNDLED, REACH
 from stackwright.blueprint.dataplane.twins import locate
 from stackwright.controllers.dataplane.preparation import find_deployer
@@ -42,10 +43,14 @@ def _check_node(old: CustomResource | None, new: CustomResource, known: Known) -
     assert isinstance(new, OpenStackDataPlaneNode)  # noqa: S101  the table below says for which kind
     namespace = new.metadata.namespace
     roles = {role.metadata.name: role for role in known(OpenStackDataPlaneRole, namespace)}
-    role = roles.get(new.spec.role)
+    role, ip_sets = roles.get(new.spec.role), _find_ip_sets(namespace, known)
     errors = [
         *_ask_key(new, role),
-        *_find_twins(new, known(OpenStackDataPlaneNode, namespace), roles, _find_ip_sets(namespace, known)),
+        *_find_twins(
+            new,
+            locate(new, role, ip_sets.get(new.metadata.name)),
+            _find_machines(known(OpenStackDataPlaneNode, namespace), roles, ip_sets),
+        ),
         *_find_attachments(new, role),
         *_refuse_networks("spec.node", new.spec.node, namespace, known),
     ]
@@ -74,24 +79,44 @@ def _ask_key(node: OpenStackDataPlaneNode, role: OpenStackDataPlaneRole | None) 
         yield FieldError(f"spec.node.{_KEY}", message, "FieldValueRequired")
 
 
-def _find_twins(
-    new: OpenStackDataPlaneNode,
+@dataclass(frozen=True)
+class _Machines:
+    """The machines of nodes, by their host names and by where they are reached."""
+
+    hosts: Mapping[str, Sequence[str]]
+    places: Mapping[tuple[str, int], Sequence[str]]
+
+
+def _find_machines(
     nodes: Iterable[OpenStackDataPlaneNode],
     roles: Mapping[str, OpenStackDataPlaneRole],
     ip_sets: Mapping[str, IPSet],
-) -> Iterator[FieldError]:
-    """Yield what another node says as well: two nodes for one machine would be configured at the same time."""
-    mine = locate(new, roles.get(new.spec.role), ip_sets.get(new.metadata.name))
-    path = "spec.node.networks" if new.spec.node.networks and not new.spec.ansibleHost else "spec.ansibleHost"
-    for other in nodes:
-        if other.metadata.name == new.metadata.name or other.deleting:
+) -> _Machines:
+    hosts: dict[str, list[str]] = {}
+    places: dict[tuple[str, int], list[str]] = {}
+    for node in nodes:
+        if node.deleting:
             continue
-        theirs = locate(other, roles.get(other.spec.role), ip_sets.get(other.metadata.name))
-        if normalize(mine.host_name) == normalize(theirs.host_name):
-            yield FieldError("spec.hostName", f"is the host name of node {theirs.name}, too", "FieldValueDuplicate")
-        if mine.address and (normalize(mine.address), mine.port) == (normalize(theirs.address), theirs.port):
-            message = f"is the address of node {theirs.name}, too"
-            yield FieldError(path, message, "FieldValueDuplicate", value=mine.address)
+        machine = locate(node, roles.get(node.spec.role), ip_sets.get(node.metadata.name))
+        hosts.setdefault(normalize(machine.host_name), []).append(machine.name)
+        if machine.address:
+            places.setdefault((normalize(machine.address), machine.port), []).append(machine.name)
+    return _Machines(hosts, places)
+
+
+def _find_twins(new: OpenStackDataPlaneNode, mine: Machine, there: _Machines) -> Iterator[FieldError]:
+    """Yield what another node says as well: two nodes for one machine would be configured at the same time."""
+    path = "spec.node.networks" if new.spec.node.networks and not new.spec.ansibleHost else "spec.ansibleHost"
+    if other := _find_other(mine, there.hosts.get(normalize(mine.host_name), ())):
+        yield FieldError("spec.hostName", f"is the host name of node {other}, too", "FieldValueDuplicate")
+    place = normalize(mine.address), mine.port
+    if mine.address and (other := _find_other(mine, there.places.get(place, ()))):
+        message = f"is the address of node {other}, too"
+        yield FieldError(path, message, "FieldValueDuplicate", value=mine.address)
+
+
+def _find_other(mine: Machine, names: Iterable[str]) -> str:
+    return next((name for name in names if name != mine.name), "")
 
 
 def _find_ip_sets(namespace: str, known: Known) -> dict[str, IPSet]:
@@ -148,13 +173,15 @@ def _check_data_plane(old: CustomResource | None, new: CustomResource, known: Kn
     before = old.spec if isinstance(old, OpenStackDataPlane) else OpenStackDataPlaneSpec()
     errors = [*_refuse_taken(new, before, known)]
     told: list[str] = [*_warn_strategy("spec", new.spec.deployStrategy)]
-    for name, role in roles.items():
-        errors += _refuse_services(f"spec.roles[{name}]", role.spec)
-        errors += _refuse_networks(f"spec.roles[{name}].nodeTemplate", role.spec.nodeTemplate, namespace, known)
-        told += _warn_role(f"spec.roles[{name}]", role, known)
+    for name, made_role in roles.items():
+        errors += _refuse_services(f"spec.roles[{name}]", made_role.spec)
+        errors += _refuse_networks(f"spec.roles[{name}].nodeTemplate", made_role.spec.nodeTemplate, namespace, known)
+        told += _warn_role(f"spec.roles[{name}]", made_role, known)
+    machines = _find_machines(made, every, ip_sets)
     for node in made:
-        place = f"spec.nodes[{node.metadata.name}]"
-        found = (*_ask_key(node, every.get(node.spec.role)), *_find_twins(node, made, every, ip_sets))
+        role, place = every.get(node.spec.role), f"spec.nodes[{node.metadata.name}]"
+        mine = locate(node, role, ip_sets.get(node.metadata.name))
+        found = (*_ask_key(node, role), *_find_twins(node, mine, machines))
         errors += (FieldError(place + error.field.removeprefix("spec"), error.message, error.reason) for error in found)
         errors += _refuse_networks(f"{place}.node", node.spec.node, namespace, known)
         told += _warn_networks(f"{place}.node", node.spec.node, namespace, known)

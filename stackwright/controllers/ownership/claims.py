@@ -4,9 +4,13 @@ Only the creator of a thing claims it. A resource does not claim what it merely 
 passwords or the server of its schema. Nor does a resource claim itself: a service may use an account that a user made.
 """
 
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from functools import cache, cached_property
 from typing import Any, TypeVar
+
+import structlog
 
 from stackwright import services
 from stackwright.api.keystone import KeystoneEndpoint, KeystoneService
@@ -22,7 +26,7 @@ from stackwright.blueprint.needs.login import IDENTITY
 from stackwright.blueprint.providers import Provider, Sight
 from stackwright.blueprint.service import Service
 from stackwright.controllers import needs
-from stackwright.controllers.ownership.memory import Memory
+from stackwright.controllers.ownership.memory import REMEMBERED, Memory
 from stackwright.controllers.ownership.standing import serving
 from stackwright.controllers.surroundings import Known
 from stackwright.kube.builtin import PersistentVolumeClaim, Secret
@@ -37,6 +41,9 @@ RELEASE, OBJECT_NAME = "Helm release", "name"
 NAMES = frozenset({RELEASE, OBJECT_NAME})
 
 _memory = Memory()
+_log = structlog.get_logger()
+# The resources whose claims failed, by uid, each with the version that the log names.
+_told: OrderedDict[str, str] = OrderedDict()
 
 
 class Around:
@@ -90,6 +97,45 @@ def claims(resource: CustomResource, around: Around) -> Claims:
     if service is None:
         return Claims()
     return _memory.recall(resource, around.named, lambda look: _list_claims(service, resource, needs.sight(look)))
+
+
+def claims_of_another(other: CustomResource, around: Around) -> Claims:
+    """Return what a resource claims, for a question about a different one.
+
+    An error in that is a bug of ours, and must not stop every other resource of the namespace: such a resource counts
+    as claiming what it claimed before, and what is known before the error, until a pass over it reports the bug.
+    """
+    try:
+        return claims(other, around)
+    except Exception:  # noqa: BLE001  the resource's own passes report it
+        uid, version = other.metadata.uid, other.metadata.resourceVersion
+        if _told.get(uid) != version:
+            _told[uid] = version
+            _log.exception("what a resource claims is not known", kind=other.kind.name, key=str(other.key))
+        while len(_told) > REMEMBERED:
+            _told.popitem(last=False)
+        return Claims(dict.fromkeys((*_known_before_error(other, around), *_memory.last(other))))
+
+
+def are_claims_unknown(other: CustomResource, around: Around) -> bool:
+    """Return whether nobody knows what a resource claims: that fails, and has not worked before."""
+    try:
+        claims(other, around)
+    except Exception:  # noqa: BLE001  the resource's own passes report it
+        return not _memory.last(other)
+    return False
+
+
+def _known_before_error(other: CustomResource, around: Around) -> list[Claim]:
+    """Return what a service claims whose claims fail: its release, and what comes before the error."""
+    service = services.blueprint_of(type(other))
+    if service is None:
+        return []
+    found = [Claim(RELEASE, other.metadata.name)]
+    with suppress(Exception):
+        for claim in _list_claims(service, other, needs.sight(around.named)):
+            found.append(claim)  # noqa: PERF402  a list of all would be lost with the error
+    return found
 
 
 @cache

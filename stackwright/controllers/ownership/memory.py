@@ -47,6 +47,11 @@ class Memory:
             self.known.popitem(last=False)
         return found.claims
 
+    def last(self, resource: CustomResource) -> Claims:
+        """Return what a resource claimed when that was worked out last; nothing if that was forgotten, or never was."""
+        found = self.known.get(resource.metadata.uid)
+        return found.claims if found is not None else Claims()
+
 
 def _is_same(found: _Remembered, look: Look) -> bool:
     return all(look(kind, name, namespace=where) is seen for kind, name, where, seen in found.looked)

@@ -20,7 +20,14 @@ from stackwright.api.rabbitmq import TransportURL
 from stackwright.blueprint.claims import NAME, Claim
 from stackwright.blueprint.policies import INSTANCE
 from stackwright.controllers.ownership import entries, made, ports, users
-from stackwright.controllers.ownership.claims import Around, claiming, claims
+from stackwright.controllers.ownership.claims import (
+    NAMES,
+    Around,
+    are_claims_unknown,
+    claiming,
+    claims,
+    claims_of_another,
+)
 from stackwright.controllers.ownership.standing import TAKEN, is_refused
 from stackwright.controllers.release import bodies
 from stackwright.controllers.surroundings import Known
@@ -45,7 +52,7 @@ class Taken:
 
     `rival` is None if the owner no longer exists. `owner` is empty if a user made the thing. `also` is the other field
     where one resource asks for the same thing twice. `mark` is what says on the thing whose it is, unless that is the
-    usual annotation.
+    usual annotation. `uncertain` says that the rival may own it, which nobody knows.
     """
 
     claim: Claim
@@ -53,12 +60,15 @@ class Taken:
     rival: Resource | None = None
     also: str = ""
     mark: str = ""
+    uncertain: bool = False
 
     @property
     def sentence(self) -> str:
         """What is wrong, and what to do about it."""
         if self.also:
             return f"{self.claim} is what {self.also} asks for too; {self.claim.advice}"
+        if self.uncertain:
+            return f"{self.claim} may belong to {self.owner}, whose check fails; try again once it is ready"
         if self.rival is not None:
             return f"{self.claim} belongs to {self.owner}; {self.claim.advice}"
         if not self.owner:
@@ -94,6 +104,8 @@ def check(old: CustomResource | None, new: CustomResource, known: Known) -> Obje
     found += tuple(_on_services(new, fresh, found, around))
     found = found or tuple(_tell_once(_volumes_of_others(new, fresh, around)))
     found = found or tuple(_kept_for_others(new, fresh, around))
+    if old is None and type(new) not in _PARTS:
+        found += tuple(_uncertain(new, fresh, around))
     if old is None and users.is_unmarked(new):
         found += tuple(_in_the_way(new, around))
     errors = tuple(FieldError(each.claim.path, each.sentence) for each in found)
@@ -166,6 +178,19 @@ def _rivalled(resource: CustomResource, mine: Iterable[Claim], around: Around, *
     yield from _tell_once(found for _, found in losses.values())
 
 
+def _uncertain(new: CustomResource, fresh: Iterable[Claim], around: Around) -> Iterator[Taken]:
+    """Yield what another resource may own whose claims are not known; an object shows by its mark whose it is."""
+    asked = {claim.path: claim for claim in fresh if claim.of is None and claim.sort not in NAMES}
+    for kind in claiming() if asked else ():
+        for other in around.all(kind):
+            # One that no operator has seen yet owns nothing.
+            seen = other.status.observedGeneration > 0 and not other.deleting
+            if seen and not _is_same(other, new) and are_claims_unknown(other, around):
+                owner = _name(other, new)
+                yield from (Taken(claim, owner, other, uncertain=True) for claim in asked.values())
+                return
+
+
 def _innate(shared: Iterable[Claim]) -> int:
     """Return the right to things that are a part of the resource; it is compared first, the smallest is the best."""
     return -sum(claim.innate for claim in shared)
@@ -189,7 +214,7 @@ def _rivals(
     names = frozenset(claim.name for claim in mine)
     for kind in claiming():
         for other in around.all(kind):
-            theirs = claims(other, around)
+            theirs = claims_of_another(other, around)
             if theirs.names.isdisjoint(names) or other.deleting or _is_same(other, resource):
                 continue
             shared = _shared(mine, theirs)
@@ -201,7 +226,7 @@ def _rivals(
     # Resources of one kind share a part of machines, and those of any kind the ports.
     for kind in claiming() if any(map(ports.is_port, wide)) else (type(resource),) if wide else ():
         for other, there in around.elsewhere(kind):
-            theirs = claims(other, there)
+            theirs = claims_of_another(other, there)
             if not theirs.names.isdisjoint(names) and not other.deleting and (shared := _shared(wide, theirs)):
                 yield other, shared
 
@@ -246,7 +271,7 @@ def _parents(resource: CustomResource, around: Around) -> Iterator[CustomResourc
         if kind in _PARTS:
             continue
         for other in around.all(kind):
-            if not other.deleting and _is_part(resource, claims(other, around)):
+            if not other.deleting and _is_part(resource, claims_of_another(other, around)):
                 yield other
 
 
@@ -327,7 +352,7 @@ def _is_in_the_way(present: Resource, resource: CustomResource, around: Around) 
 def _in_the_way(new: CustomResource, around: Around) -> Iterator[Taken]:
     """Yield the claims of services that create and own an object of this kind and name."""
     for parent in _parents(new, around):
-        for claim in claims(parent, around):
+        for claim in claims_of_another(parent, around):
             if claim.owned and _is_part(new, (claim,)):
                 yield Taken(claim, spoken(maker_of(parent)), parent)
 

@@ -4,14 +4,16 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import msgspec
 
 from stackwright.adapters.errors import Rejected
 from stackwright.adapters.helm import Rendered, records
-from stackwright.adapters.helm.manifests import bounded
-from stackwright.adapters.helm.records import BUSY, DEPLOYED, SUPERSEDED, Record
+from stackwright.adapters.helm.keeping import Kept
+from stackwright.adapters.helm.manifests import bounded, count_values
+from stackwright.adapters.helm.records import BUSY, DEPLOYED, SUPERSEDED, Excerpt
+from stackwright.blueprint.whole_numbers import read_number
 from stackwright.kube.builtin import Secret
 from stackwright.kube.plan import Plan, Step, Wait
 from stackwright.kube.resource import JsonObject, Key, Resource
@@ -25,8 +27,12 @@ RECORDED = "release"
 DESCRIPTION = "Applied by the operator"
 # As many as helm keeps by itself.
 KEPT = 10
+# How many revisions are read: anybody who may write Secrets can write hundreds, and each takes time to unpack.
+READ = 32
 # Helm's own deadline for an operation, and a little more: a helm that has not ended by then was killed.
 BUSY_SECONDS = 330.0
+# A moment beyond every record: whoever may write Secrets can write any number.
+_LATEST = int(datetime(9999, 1, 1, tzinfo=UTC).timestamp())
 # The garbage collector takes about this long.
 REPLACING_SECONDS = 2.0
 
@@ -50,6 +56,13 @@ class Wanted:
         return chart_of(self.rendered.chart.record)
 
 
+@dataclass(frozen=True)
+class _Read:
+    """What a record says; None where it cannot be read."""
+
+    excerpt: Excerpt | None
+
+
 @dataclass(frozen=True, eq=False)
 class Revision:
     """One revision of a release, as the Secret that keeps it."""
@@ -59,7 +72,7 @@ class Revision:
     @cached_property
     def version(self) -> int:
         """Its number."""
-        return int(self.secret.metadata.labels["version"])
+        return read_number(self.secret.metadata.labels.get("version", "")) or 0
 
     @property
     def status(self) -> str:
@@ -70,9 +83,9 @@ class Revision:
     def modified(self) -> datetime:
         """When it was written last; long ago, if it does not say. A helm 3 does not say it when it begins."""
         labels, created = self.secret.metadata.labels, self.secret.metadata.creationTimestamp
-        stamp = labels.get("modifiedAt", labels.get("createdAt", ""))
-        if stamp.isdecimal():
-            return datetime.fromtimestamp(int(stamp), UTC)
+        stamp = read_number(labels.get("modifiedAt", labels.get("createdAt", "")))
+        if stamp is not None and stamp <= _LATEST:
+            return datetime.fromtimestamp(stamp, UTC)
         return datetime.fromisoformat(created) if created else datetime.fromtimestamp(0, UTC)
 
     @property
@@ -82,9 +95,9 @@ class Revision:
         return controller.uid if controller is not None else ""
 
     @property
-    def record(self) -> Record | None:
+    def record(self) -> Excerpt | None:
         """What it records, or None where that cannot be read."""
-        return _record(self.secret.data.get(records.KEY, ""))
+        return _records.recall(self._key, self._read).excerpt
 
     @property
     def digest(self) -> str:
@@ -94,7 +107,7 @@ class Revision:
     @property
     def content_digest(self) -> str:
         """The same, from what it records and not from what it says of that: whoever writes Secrets can say anything."""
-        return digest_of(self.record.manifest, self.record.values) if self.record is not None else ""
+        return self.record.digest if self.record is not None else ""
 
     @property
     def ours(self) -> bool:
@@ -104,36 +117,38 @@ class Revision:
     @property
     def objects(self) -> tuple[JsonObject, ...]:
         """What it holds; nothing where that cannot be read."""
-        return _objects(self.record.manifest) if self.record is not None else ()
+        return _objects.recall(self._key, self._find_objects)
+
+    @cached_property
+    def _key(self) -> bytes:
+        """Stands for what the Secret holds; the text itself may be long, and is not kept for longer than the Secret."""
+        return hashlib.sha256(self.secret.data.get(records.KEY, "").encode()).digest()
+
+    def _read(self) -> _Read:
+        try:
+            return _Read(records.read(self.secret.data.get(records.KEY, ""))[0])
+        except Rejected:
+            return _Read(None)
+
+    def _find_objects(self) -> tuple[JsonObject, ...]:
+        try:
+            return bounded(records.read(self.secret.data.get(records.KEY, ""))[1])
+        except Rejected:
+            return ()
 
 
-# A record is unpacked once, and not on each pass.
-@lru_cache(maxsize=256)
-def _record(data: str) -> Record | None:
-    try:
-        return records.decode(data)
-    except Rejected:
-        return None
-
-
-@lru_cache(maxsize=64)
-def _objects(manifest: str) -> tuple[JsonObject, ...]:
-    try:
-        return bounded(manifest)
-    except Rejected:
-        return ()
+# A record is unpacked once, and not on each pass. What is kept of what it says has a few KB; how many objects it has,
+# whoever wrote the Secret decided.
+_records = Kept[bytes, _Read](lambda _: 1, most=1024, number=1024)
+_objects = Kept[bytes, tuple[JsonObject, ...]](count_values, most=2**18)
+# Asked in each pass over a resource, of the same long text.
+_digests = Kept[tuple[str, bytes], tuple[str, int]](lambda found: found[1], most=16 * 2**20)
 
 
 def digest_of(manifest: str, values: JsonObject) -> str:
-    """Return a short name for what a revision records; the empty lines at the end differ between helm's commands."""
-    return _digest_of(manifest, msgspec.json.encode(values, order="deterministic"))
-
-
-# Asked in each pass over a resource, of the same long text.
-@lru_cache(maxsize=256)
-def _digest_of(manifest: str, values: bytes) -> str:
-    content = b"[%b,%b]" % (msgspec.json.encode(manifest.strip()), values)
-    return hashlib.sha256(content).hexdigest()[:16]
+    """Return a short name for what a revision records."""
+    asked = manifest, msgspec.json.encode(values, order="deterministic")
+    return _digests.recall(asked, lambda: (records.digest_of(*asked), len(manifest) + len(asked[1])))[0]
 
 
 def chart_of(chart: JsonObject) -> tuple[str, str]:
@@ -143,16 +158,16 @@ def chart_of(chart: JsonObject) -> tuple[str, str]:
 
 
 def history_of(secrets: Iterable[Secret], name: str) -> tuple[Revision, ...]:
-    """Return the revisions of a release, the newest last."""
-    found = (
+    """Return the newest revisions of a release, the newest last; older ones follow when some of these are gone."""
+    found = [
         Revision(secret)
         for secret in secrets
         if secret.type == records.TYPE
         and secret.metadata.labels.get("name") == name
-        and secret.metadata.labels.get("version", "").isdecimal()
+        and read_number(secret.metadata.labels.get("version", "")) is not None
         and not secret.deleting
-    )
-    return tuple(sorted(found, key=lambda revision: revision.version))
+    ]
+    return tuple(sorted(found, key=lambda revision: revision.version)[-READ:])
 
 
 def woken_by(secret: Secret) -> Iterable[Key]:
@@ -220,7 +235,7 @@ def _says(revision: Revision, wanted: Wanted) -> bool:
     """Return whether a revision records what is wanted. Another version of a chart may render the same objects."""
     if revision.digest != wanted.digest:
         return False
-    return revision.record is None or chart_of(revision.record.chart) == wanted.chart
+    return revision.record is None or revision.record.chart == wanted.chart
 
 
 def _wait(history: tuple[Revision, ...], wanted: Wanted, now: datetime) -> Wait | None:

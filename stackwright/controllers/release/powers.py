@@ -4,8 +4,10 @@ The measure is the service's own chart, rendered with the same values: what that
 looked at here, such as the user that a container runs as, is left to the pod security profile of the namespace.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 from stackwright.adapters.helm import records
 from stackwright.controllers.release import places, rights
@@ -30,9 +32,16 @@ class Chart:
     release: str
     namespace: str
 
-    def named(self, kind: str) -> set[str]:
+    @cached_property
+    def _names(self) -> Mapping[str, set[str]]:
+        found: dict[str, set[str]] = {}
+        for body in self.objects:
+            found.setdefault(_text(body, "kind"), set()).add(name_of(body))
+        return found
+
+    def named(self, kind: str) -> Set[str]:
         """Return the names of its objects of a kind."""
-        return {name_of(body) for body in self.objects if body.get("kind") == kind}
+        return self._names.get(kind, frozenset())
 
     def rules(self) -> list[JsonObject]:
         """Return what its Roles allow."""
@@ -49,6 +58,9 @@ class Chart:
 
 def problems(theirs: Chart, ours: Chart) -> Iterator[str]:
     """Yield a phrase for each object of a user's chart that has more than the service's own chart gives."""
+    if rights.count(theirs.rules()) > rights.MOST:
+        yield f"Roles with more than {rights.MOST} single rights together; remove most of them"
+        return
     for body in theirs.objects:
         what = f"{body.get('kind')} {name_of(body)}"
         match body.get("kind"):
@@ -74,12 +86,16 @@ def _role(what: str, body: JsonObject, ours: Chart) -> Iterator[str]:
 
 def _binding(what: str, body: JsonObject, theirs: Chart) -> Iterator[str]:
     role = field(body, "roleRef")
-    if role.get("kind") != "Role" or role.get("name") not in theirs.named("Role"):
+    if role.get("kind") != "Role" or _text(role, "name") not in theirs.named("Role"):
         yield f"{what} of {role.get('kind')} {role.get('name')}; it may bind only Roles of the chart itself"
     for subject in items(body, "subjects"):
         kind, name = subject.get("kind"), subject.get("name")
         place = subject.get("namespace", theirs.namespace)
-        own = kind == "ServiceAccount" and place == theirs.namespace and name in theirs.named("ServiceAccount")
+        own = (
+            kind == "ServiceAccount"
+            and place == theirs.namespace
+            and _text(subject, "name") in theirs.named("ServiceAccount")
+        )
         if not own:
             where = f" of namespace {place}" if kind == "ServiceAccount" and place != theirs.namespace else ""
             yield f"{what} for {kind} {name}{where}; it may bind only to ServiceAccounts of the chart itself"
@@ -88,7 +104,7 @@ def _binding(what: str, body: JsonObject, theirs: Chart) -> Iterator[str]:
 def _secret(what: str, body: JsonObject, theirs: Chart) -> Iterator[str]:
     if body.get("type") == records.TYPE:
         yield f"{what}, which is a record of a Helm release; only the operator writes these; remove it"
-    account = field(field(body, "metadata"), "annotations").get(ACCOUNT_NAME)
+    account = _text(field(field(body, "metadata"), "annotations"), ACCOUNT_NAME)
     if body.get("type") == ACCOUNT_TOKEN and account not in theirs.named("ServiceAccount"):
         yield f"{what} with the token of ServiceAccount {account}, which is not of the chart itself"
 
@@ -137,3 +153,9 @@ def _powers(body: JsonObject) -> set[str]:
 def _addresses(body: JsonObject) -> tuple[str, ...]:
     found = field(body, "spec").get("externalIPs") if body.get("kind") == "Service" else None
     return tuple(map(str, found)) if isinstance(found, list) else ()
+
+
+def _text(body: JsonObject, name: str) -> str:
+    """Return a text of an object; where it is none, the server refuses the object."""
+    found: Any = body.get(name)
+    return found if isinstance(found, str) else ""

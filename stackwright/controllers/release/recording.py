@@ -1,8 +1,10 @@
 """Writes what was deployed into the release's history, so that helm shows it."""
 
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 
+from stackwright.adapters.errors import Rejected
 from stackwright.adapters.helm import records
 from stackwright.controllers.release.history import (
     DESCRIPTION,
@@ -87,10 +89,12 @@ async def _keep(revision: Revision, status: str, wanted: Wanted, context: Contex
         "ownerReferences": [owner_reference(wanted.resource)],
     }
     body: JsonObject = {"metadata": metadata}
-    if status != revision.status and revision.record is not None:
-        changed = revision.record.become(status)
-        metadata["labels"] = records.labels_of(changed, now)
-        body["data"] = {records.KEY: records.encode(changed)}
+    if status != revision.status:
+        metadata["labels"] = {"status": status, "modifiedAt": str(int(now.timestamp()))}
+        # One that cannot be read gets only the labels, by which helm looks for it.
+        with suppress(Rejected):
+            changed = records.decode(secret.data.get(records.KEY, "")).become(status)
+            body["data"] = {records.KEY: records.encode(changed)}
     try:
         await context.client.patch(Secret, secret.metadata.name, secret.metadata.namespace, body)
     except NotFound:

@@ -9,17 +9,27 @@ from stackwright.kube.resource import JsonObject
 ALL = "*"
 # How many single rights one rule may stand for: more are not looked at, because nobody needs them.
 MOST = 5000
+_PARTS = ("apiGroups", "resources", "verbs", "resourceNames")
+
+
+def count(rules: Iterable[JsonObject]) -> int:
+    """Return how many single rights rules stand for."""
+    return sum(map(_count, rules))
+
+
+def _count(rule: JsonObject) -> int:
+    groups, resources, verbs, names, urls = (len(_texts(rule, part)) for part in (*_PARTS, "nonResourceURLs"))
+    return groups * resources * verbs * max(1, names) + urls * verbs
 
 
 def beyond(rules: Iterable[JsonObject], given: Sequence[JsonObject]) -> Iterator[str]:
     """Yield in words each right that some rules give and that none of the `given` ones gives."""
     for rule in rules:
-        yield from _beyond_urls(rule, given)
-        parts = [_texts(rule, part) for part in ("apiGroups", "resources", "verbs", "resourceNames")]
-        groups, resources, verbs, names = parts
-        if len(groups) * len(resources) * len(verbs) * max(1, len(names)) > MOST:
+        if _count(rule) > MOST:
             yield f"more than {MOST} rights in one rule"
             continue
+        yield from _beyond_urls(rule, given)
+        groups, resources, verbs, names = (_texts(rule, part) for part in _PARTS)
         # Without names a rule is about all of them.
         for group, resource, verb, name in product(groups, resources, verbs, names or ("",)):
             if not any(_covers(other, group, resource, verb, name) for other in given):

@@ -82,8 +82,10 @@ def releases(cloud: ImaginedCloud, state: ClusterState) -> Iterable[CheckResult]
         if not history:
             continue
         last = history[-1]
-        chart = ((last.record.body.get("chart") or {}).get("metadata") or {}) if last.record is not None else {}
-        before, after = chart.get("version", ""), release.rendered.chart.record["metadata"].get("version", "")
+        before, after = (
+            last.record.chart[1] if last.record is not None else "",
+            release.rendered.chart.record["metadata"].get("version", ""),
+        )
         if last.status in records.BUSY:
             message = (
                 f"Helm release {name} is {last.status} at revision {last.version}; wait, or end it: helm rollback."

@@ -76,7 +76,8 @@ class SecretCertificates:
         while True:
             try:
                 seconds = await self.refresh()
-            except (ApiError, Unreachable) as error:
+            # A disk may be full for a moment.
+            except (ApiError, Unreachable, OSError) as error:
                 _log.warning("the certificates of the webhooks could not be kept", error=str(error))
                 await self._pause()
             else:

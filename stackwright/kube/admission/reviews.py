@@ -9,7 +9,8 @@ import base64
 import msgspec
 import structlog
 
-from stackwright.kube.admission import json_patch
+from stackwright.kube.admission import bounds, json_patch
+from stackwright.kube.admission.bounds import Excess
 from stackwright.kube.admission.checks import FieldError, Objections, Webhook, conflict, refusal
 from stackwright.kube.resource import JsonObject, R, Value
 
@@ -95,7 +96,8 @@ def validation(webhook: Webhook[R], request: AdmissionRequest) -> AdmissionRespo
     except msgspec.ValidationError as error:
         objections = Objections(errors=(_misfit(error),))
     else:
-        objections = webhook.validate(_old(webhook, request), new)
+        excess = _excess(webhook.kind, request.object)
+        objections = _too_many(excess) if excess is not None else webhook.validate(_old(webhook, request), new)
     if not objections.errors:
         return AdmissionResponse(uid=request.uid, allowed=True, warnings=objections.warnings)
     status = refusal(webhook.kind.kind, request.name, objections.errors)
@@ -133,11 +135,17 @@ def _old(webhook: Webhook[R], request: AdmissionRequest) -> R | None:
     if bytes(request.oldObject) == b"null":
         return None
     try:
-        return msgspec.json.decode(request.oldObject, type=webhook.kind)
+        found = msgspec.json.decode(request.oldObject, type=webhook.kind)
     except msgspec.ValidationError as error:
         # It was written by another version and cannot be compared; the new object is checked like a newly created one.
         _log.warning("the stored object does not fit its type", kind=str(webhook.kind.kind), error=str(error))
         return None
+    # The same holds for one that has more than its kind allows by now.
+    return found if _excess(webhook.kind, request.oldObject) is None else None
+
+
+def _excess(kind: type[R], raw: msgspec.Raw) -> Excess | None:
+    return bounds.find_excess(bounds.of_kind(kind), msgspec.json.decode(raw))
 
 
 def _read(kind: type[R], raw: msgspec.Raw) -> R:
@@ -159,6 +167,10 @@ def _fits(kind: type[R], body: msgspec.Raw) -> bool:
     except msgspec.ValidationError:
         return False
     return True
+
+
+def _too_many(excess: Excess) -> Objections:
+    return Objections((FieldError(excess.path, f"must have at most {excess.most}", "FieldValueTooMany"),))
 
 
 def _misfit(error: msgspec.ValidationError) -> FieldError:

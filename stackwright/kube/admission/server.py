@@ -17,16 +17,14 @@ from aiohttp import web
 from cryptography import x509
 
 from stackwright.kube import metrics
-from stackwright.kube.admission import reviews
+from stackwright.kube.admission import bounds, reviews
 from stackwright.kube.admission.checks import Webhook
+from stackwright.kube.admission.load import Load, TooMuch
 from stackwright.kube.admission.reviews import AdmissionRequest, AdmissionResponse
-from stackwright.kube.resource import Kind
+from stackwright.kube.resource import Kind, Resource
 from stackwright.kube.sockets import Listening
 
 _log = structlog.get_logger()
-
-# An update carries the object twice, and etcd takes objects up to 1.5 MiB; managedFields come on top.
-_LARGEST_REVIEW = 16 * 1024 * 1024
 
 Answer = Callable[[Webhook[Any], AdmissionRequest], AdmissionResponse]
 _Handler = Callable[[web.Request], Awaitable[web.Response]]
@@ -49,14 +47,17 @@ class WebhookServer:
         self.port = port
         self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self._context.minimum_version = ssl.TLSVersion.TLSv1_2
-        application = web.Application(client_max_size=_LARGEST_REVIEW)
+        application, load = web.Application(), Load()
         for webhook in webhooks:
+            # The first review of each kind would have to wait for them.
+            kind: type[Resource] = webhook.kind
+            bounds.of_kind(kind)
             if webhook.mutate is not None:
                 place = path("mutate", webhook.kind.kind)
-                application.router.add_post(place, _handler(place, webhook, reviews.mutation))
+                application.router.add_post(place, _handler(place, webhook, reviews.mutation, load))
             if webhook.validate is not None:
                 place = path("validate", webhook.kind.kind)
-                application.router.add_post(place, _handler(place, webhook, reviews.validation))
+                application.router.add_post(place, _handler(place, webhook, reviews.validation, load))
         self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=5.0)
 
     def use(self, certificate: bytes, key: bytes) -> None:
@@ -91,14 +92,21 @@ class WebhookServer:
             await self._listening.release()
 
 
-def _handler(place: str, webhook: Webhook[Any], answer: Answer) -> _Handler:
+def _handler(place: str, webhook: Webhook[Any], answer: Answer, load: Load) -> _Handler:
     """Return the function that answers the requests of one webhook, and counts them."""
     in_flight = metrics.webhook_requests_in_flight.labels(place)
     latency = metrics.webhook_latency_seconds.labels(place)
 
     async def handle(request: web.Request) -> web.Response:
         with in_flight.track_inprogress(), latency.time():
-            response = _respond(webhook, answer, await request.read())
+            try:
+                with load.room() as room:
+                    body = await load.read(request, room)
+                    async with load.turn(room):
+                        response = _respond(webhook, answer, body)
+            except TooMuch as error:
+                again = {"Retry-After": "1"} if error.status == 503 else None
+                response = web.Response(status=error.status, text=str(error), headers=again)
         metrics.webhook_requests_total.labels(place, str(response.status)).inc()
         return response
 

@@ -6,6 +6,7 @@ from stackwright.blueprint import ini, oslo
 from stackwright.blueprint.ini import Ini, Setting
 from stackwright.blueprint.interfaces import INTERNAL
 from stackwright.blueprint.needs.login import IdentityFacts
+from stackwright.blueprint.whole_numbers import read_number
 from stackwright.services.neutron.facts import OVN, NeutronFacts, has_ovn
 from stackwright.services.neutron.kinds import NeutronAPI
 
@@ -90,4 +91,5 @@ def rpc_workers(resource: NeutronAPI) -> int:
     """Return how many processes answer agents: 0 where the user says that there are no agents."""
     parsed = ini.parse(resource.spec.customServiceConfig)
     said = () if isinstance(parsed, ini.Problem) else parsed.get("DEFAULT", {}).get("rpc_workers", ())
-    return int(said[-1]) if said and said[-1].isdigit() else 1
+    number = read_number(said[-1]) if said else None
+    return 1 if number is None else number

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -151,9 +152,9 @@ def problems(resource: OVNController, look: Look) -> Iterable[tuple[str, str]]:
     for path, interface in _interfaces(resource):
         if not INTERFACE.fullmatch(interface):
             yield path, "is no interface; its name has letters, digits, dots, dashes, underscores, @ and +"
-    named = list(resource.spec.nicMappings.values())
+    named = Counter(resource.spec.nicMappings.values())
     for network, interface in resource.spec.nicMappings.items():
-        if named.count(interface) > 1:
+        if named[interface] > 1:
             yield (
                 f"spec.nicMappings[{network}]",
                 f"{interface} is named twice; an interface is connected to one network",
@@ -166,10 +167,10 @@ def problems(resource: OVNController, look: Look) -> Iterable[tuple[str, str]]:
                 f"spec.nicMappings[{network}]",
                 f"bonds are not made yet; make {interface} on the node, and remove it from bondConfiguration",
             )
-    named_hosts = [host for hosts in resource.spec.fakeHosts.values() for host in hosts]
+    named_hosts = Counter(host for hosts in resource.spec.fakeHosts.values() for host in hosts)
     for node, hosts in resource.spec.fakeHosts.items():
         for host in hosts:
-            if named_hosts.count(host) > 1 or host == node:
+            if named_hosts[host] > 1 or host == node:
                 yield f"spec.fakeHosts[{node}]", f"{host} is on another node too; OVN knows a host once"
 
 

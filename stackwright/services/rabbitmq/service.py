@@ -13,6 +13,7 @@ from stackwright.blueprint.look import Look
 from stackwright.blueprint.needs.broker import BROKER, BrokerServer
 from stackwright.blueprint.network import BY_OPERATORS, Listen, Network
 from stackwright.blueprint.outside_addresses import is_inside
+from stackwright.blueprint.places import is_url
 from stackwright.blueprint.providers import Provides, Sight
 from stackwright.blueprint.secret_values import text_of
 from stackwright.blueprint.service import Component, ConfigFile, Service, Told
@@ -88,6 +89,8 @@ def problems(resource: RabbitMq, look: Look) -> Iterable[tuple[str, str]]:
     """Yield the path of each field that a broker cannot work with, and why."""
     spec = resource.spec
     if spec.external is not None:
+        if not is_url(spec.external.managementURL):
+            yield "spec.external.managementURL", "is not a URL; write it as http://rabbit.example.org:15672"
         return
     if problem := configuration.conf_problem(spec.rabbitmq.additionalConfig):
         yield "spec.rabbitmq.additionalConfig", problem

@@ -1,12 +1,14 @@
 """Faults that a stored resource had already refuse no change of it."""
 
 import msgspec
+import pytest
 
 from stackwright import services
 from stackwright.controllers import admission
+from stackwright.controllers.surroundings import Known
 from stackwright.kube.admission.checks import FieldError, Objections
 from stackwright.services.keystone.kinds import KeystoneAPI, KeystoneAPISpec
-from tests.surroundings import nothing_known
+from tests.surroundings import listing, nothing_known
 
 BROKEN, WORSE = "[token]\noops\n", "[token]\nexpiration = 1\noops\n"
 
@@ -57,3 +59,30 @@ def test_a_value_out_of_range_is_refused_in_the_resource_and_in_the_umbrella() -
         assert webhook.validate is not None
         found = webhook.validate(None, msgspec.convert({"metadata": {"name": "one"}, "spec": spec}, kind))
         assert [error.field.startswith(field) for error in found.errors] == [True]
+
+
+def test_a_check_that_fails_refuses_the_object_by_itself_and_counts_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> Objections:
+        raise ValueError("no number")
+
+    monkeypatch.setattr(admission, "CHECKS", (fail, *admission.CHECKS))
+    found = checked(None, BROKEN)
+    assert [error.field for error in found.errors] == ["", "spec.customServiceConfig"]
+    assert "a check of the operator fails" in found.errors[0].message
+    # What was stored with the fault can still be changed.
+    assert checked("[token]\n", "[token]\nexpiration = 60\n").errors == ()
+
+
+def test_a_check_that_others_make_fail_refuses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail_for_others(_: object, __: object, known: Known) -> Objections:
+        if known(KeystoneAPI, None):
+            raise ValueError("no number")
+        return Objections(warnings=("alone",))
+
+    monkeypatch.setattr(admission, "CHECKS", (fail_for_others,))
+    (webhook,) = admission.webhooks((KeystoneAPI,), listing(keystone("")))
+    assert webhook.validate is not None
+    found = webhook.validate(None, keystone(""))
+    assert found.errors == ()
+    assert found.warnings[0] == "alone"
+    assert "was not compared with other resources" in found.warnings[1]

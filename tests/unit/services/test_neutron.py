@@ -141,6 +141,8 @@ def test_without_the_driver_there_is_neither_a_need_of_its_databases_nor_its_wor
         pytest.param("[DEFAULT]\nrpc_workers = 2\n", {"api", *DAEMONS}, id="several-workers"),
         pytest.param("[DEFAULT]\nrpc_workers = 0\n", {"api", *DAEMONS} - {"rpc"}, id="no-agents"),
         pytest.param("[DEFAULT]\nrpc_workers = 0\nrpc_workers = 1\n", {"api", *DAEMONS}, id="the-last-one-counts"),
+        pytest.param("[DEFAULT]\nrpc_workers = ²\n", {"api", *DAEMONS}, id="a-digit-that-is-no-number"),
+        pytest.param(f"[DEFAULT]\nrpc_workers = {'9' * 5000}\n", {"api", *DAEMONS}, id="too-many-digits"),
     ],
 )
 def test_who_says_that_there_are_no_agents_gets_nothing_that_answers_them(snippet: str, components: set[str]) -> None:

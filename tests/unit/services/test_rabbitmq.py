@@ -117,6 +117,15 @@ def test_what_a_broker_would_not_start_with_is_refused(spec: dict[str, Any], pat
     assert words in sentence
 
 
+@pytest.mark.parametrize("url", ["http://[::", "http://a:b/", "http://a:99999/", "http://:15672"])
+def test_a_url_that_cannot_be_read_is_refused(url: str) -> None:
+    external = BrokerExternal(hostname="a", managementURL=url, secret="b")
+    ((path, _),) = problems(RabbitMq(metadata=METADATA, spec=RabbitMqSpec(external=external)), nobody)
+    assert path == "spec.external.managementURL"
+    right = BrokerExternal(hostname="a", managementURL="https://[fd00::1]:15671/api", secret="b")
+    assert list(problems(RabbitMq(metadata=METADATA, spec=RabbitMqSpec(external=right)), nobody)) == []
+
+
 @pytest.mark.parametrize(
     ("content", "words"),
     [

@@ -1,11 +1,15 @@
 """Charts as they lie on disk, where helm is found, and what is made of its complaints."""
 
+import tracemalloc
 from pathlib import Path
 
 import pytest
 
 from stackwright.adapters.errors import Rejected, Unavailable
 from stackwright.adapters.helm import charts, programs
+
+# Ten aliases of ten aliases of ten aliases, and so on.
+LAUGHS = "\n".join(["a0: &a0 x", *(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9))])
 
 
 def chart(folder: Path) -> Path:
@@ -48,12 +52,35 @@ def test_a_link_counts_as_what_it_links_to(tmp_path: Path) -> None:
     [
         pytest.param("Chart.yaml", "version: 0.1.0", "is not a chart", id="a-chart-without-a-name"),
         pytest.param("values.yaml", "a: 1\nb: c: d", "values.yaml is not YAML in line 2", id="broken-values"),
+        pytest.param("values.yaml", f"a: [{'{},' * 2**21}]", "values.yaml of the chart is longer than", id="millions"),
+        pytest.param("values.yaml", f"a: [{'{},' * 2**15}]", "values.yaml of the chart has more than", id="thousands"),
+        pytest.param("values.yaml", f"a: {'[' * 2**16}", "values.yaml of the chart has values deeper", id="deep"),
+        pytest.param("values.yaml", LAUGHS, "values.yaml of the chart has more than", id="aliases-of-aliases"),
+        pytest.param(
+            "Chart.yaml", f"name: a\na: [{'{},' * 2**21}]", "Chart.yaml of the chart is longer", id="metadata"
+        ),
     ],
 )
 def test_what_is_wrong_with_a_chart_is_told(tmp_path: Path, name: str, content: str, said: str) -> None:
     (chart(tmp_path / "small") / name).write_text(content)
-    with pytest.raises(Rejected, match=said):
-        charts.read(tmp_path / "small")
+    tracemalloc.start()
+    try:
+        with pytest.raises(Rejected, match=said):
+            charts.read(tmp_path / "small")
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    # A chart of a user is read in the process of all clouds: 8 MiB of text, and next to nothing beside it.
+    assert peak < 24 * 2**20
+
+
+def test_a_chart_weighs_what_is_kept_of_it(tmp_path: Path) -> None:
+    small = chart(tmp_path / "small")
+    (small / "values.yaml").write_text("a: 1\n")
+    light = charts.read(small).weight
+    (small / "templates" / "two.yaml").write_text("#" * 100_000)
+    (small / "values.yaml").write_text(f"a: [{'{},' * 1000}]\n")
+    assert charts.read(small).weight - light > 100_000 + 100 * 1000
 
 
 def test_a_link_to_nothing_is_told(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 from stackwright.adapters.errors import Rejected
 from stackwright.adapters.helm import manifests
 
-LIMITS = manifests.Limits(objects=3, values=100, length=500)
+LIMITS = manifests.Limits(objects=3, values=100)
 
 
 def laughs(levels: int) -> str:
@@ -26,9 +26,12 @@ def laughs(levels: int) -> str:
         pytest.param(laughs(5), "more than 100 values, all aliases", id="aliases-of-aliases"),
         pytest.param("a: &a\n- *a\n", "more than 100 values", id="one-that-holds-itself"),
         pytest.param("a: [b", "not YAML", id="no-yaml"),
-        pytest.param("[" * 90, "not YAML", id="without-end"),
+        pytest.param("[" * 60, "not YAML", id="without-end"),
         pytest.param("a: " + "[" * 70 + "]" * 70, "deeper than 64 levels", id="deep"),
-        pytest.param("a: " + "[" * 9000 + "]" * 9000, "more than 100 values", id="very-deep"),
+        pytest.param("a: " + "[" * 9000 + "]" * 9000, "deeper than 64 levels", id="very-deep"),
+        # The reader in C would end the program.
+        pytest.param("a: " + "[" * 60_000 + "]" * 60_000, "deeper than 64 levels", id="deeper-than-the-stack"),
+        pytest.param("- " * 60_000 + "a", "deeper than 64 levels", id="deeper-than-the-stack-by-lines"),
     ],
 )
 def test_a_manifest_that_holds_too_much_is_refused_at_once(manifest: str, said: str) -> None:
@@ -36,6 +39,28 @@ def test_a_manifest_that_holds_too_much_is_refused_at_once(manifest: str, said: 
     with pytest.raises(Rejected, match=said):
         manifests.bounded(manifest, LIMITS)
     assert time.monotonic() - began < 5
+
+
+@pytest.mark.parametrize(
+    ("manifest", "said"),
+    [
+        pytest.param("apiVersion: [v1]\nkind: Secret", "an object whose apiVersion is no text", id="a-version"),
+        pytest.param("kind: {a: b}", "an object whose kind is no text", id="a-kind"),
+        pytest.param("kind: A\nmetadata: [x]", "a A whose metadata is not a map", id="metadata"),
+        pytest.param("kind: A\nmetadata: {name: [x]}", "a A whose metadata.name is no text", id="a-name"),
+        pytest.param("kind: A\nmetadata: {namespace: 1}", "a A whose metadata.namespace is no text", id="a-namespace"),
+        pytest.param("kind: A\nmetadata: {labels: x}", "a A whose metadata.labels is not a map", id="labels"),
+        pytest.param("kind: A\nmetadata: {annotations: {a: [b]}}", "a value for a that is no text", id="annotations"),
+    ],
+)
+def test_an_object_with_odd_types_is_refused(manifest: str, said: str) -> None:
+    with pytest.raises(Rejected, match=said):
+        manifests.bounded(manifest)
+
+
+def test_what_says_nothing_counts_as_an_empty_text() -> None:
+    text = "kind: A\nmetadata:\n  name:\n  labels:\n  annotations: {a: }\n"
+    assert len(manifests.bounded(text)) == 1
 
 
 def test_what_is_within_the_bounds_is_taken() -> None:

@@ -3,6 +3,8 @@
 import base64
 import gzip
 import json
+import time
+import tracemalloc
 from datetime import UTC, datetime
 
 import pytest
@@ -69,6 +71,54 @@ def test_helm_finds_a_record_by_its_labels() -> None:
 def test_a_record_of_a_very_old_helm_is_not_compressed() -> None:
     plain = base64.b64encode(base64.b64encode(b'{"version": 7}')).decode()
     assert records.decode(plain).version == 7
+
+
+def packed(body: bytes) -> str:
+    return base64.b64encode(base64.b64encode(gzip.compress(body))).decode()
+
+
+def bomb(unit: bytes, length: int = records.LONGEST_READ) -> str:
+    """Return a record of a few KB that has millions of values where nobody needs them."""
+    start, end = b'{"version":901,"info":{"description":"x"},"x":[', b"{}]}"
+    return packed(start + unit * ((length - len(start) - len(end)) // len(unit)) + end)
+
+
+@pytest.mark.parametrize("unit", [b"{},", b"[[]],", b'{"a":{}},'], ids=["maps", "lists", "maps-in-maps"])
+def test_values_that_nobody_needs_take_neither_memory_nor_time(unit: bytes) -> None:
+    data = bomb(unit)
+    started = time.process_time()
+    tracemalloc.start()
+    try:
+        excerpt, manifest = records.read(data)
+        with pytest.raises(Rejected, match="not a record of a Helm release"):
+            records.decode(data)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert (excerpt.description, manifest) == ("x", "")
+    # What is unpacked, and nothing beside it.
+    assert peak < 40 * 2**20
+    assert time.process_time() - started < 1
+
+
+def test_values_of_the_user_are_bounded_too() -> None:
+    with pytest.raises(Rejected, match="not a record of a Helm release"):
+        records.read(packed(b'{"version":1,"config":{"a":[' + b"{}," * 2**19 + b"{}]}}"))
+
+
+def test_an_excerpt_says_the_same_as_the_record() -> None:
+    record = made()
+    excerpt, manifest = records.read(records.encode(record))
+    assert (excerpt.description, excerpt.first_deployed) == (record.description, record.first_deployed)
+    assert (excerpt.chart, manifest) == (("small", "0.1.0"), record.manifest)
+    assert excerpt.digest == records.digest_of(record.manifest, b'{"replicas":1}')
+
+
+@pytest.mark.parametrize("body", [b'{"version":1,"info":["x"]}', b'{"version":1,"info":"x"}'])
+def test_a_record_with_odd_types_is_rejected(body: bytes) -> None:
+    for read in (records.read, records.decode):
+        with pytest.raises(Rejected, match="not a record of a Helm release"):
+            read(packed(body))
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """What is refused of a data plane, and of what its author is warned."""
 
+import time
 from typing import Any
 
 import msgspec
@@ -38,6 +39,28 @@ NODE = made(OpenStackDataPlaneNode, "one", role="compute", ansibleHost="192.0.2.
 
 THERE = made(OpenStackDataPlaneRole, "there", nodeTemplate=KEY, services=[], preProvisioned=True)
 CTLPLANE = {"name": "ctlplane", "subnetName": "subnet1"}
+
+
+def test_the_largest_plane_is_checked_at_once() -> None:
+    """A write of a plane waits for this, and so does everything else that the operators do."""
+    nodes = {
+        f"n{number}": {"role": "compute", "ansibleHost": f"10.0.{number // 250}.{number % 250 + 1}"}
+        for number in range(1000)
+    }
+    nodes["n999"]["ansibleHost"] = "10.0.0.1"
+    began = time.process_time()
+    found = check(plane(roles={"compute": {"nodeTemplate": KEY}}, nodes=nodes))
+    assert time.process_time() - began < 0.5
+    assert [error.field for error in found.errors] == ["spec.nodes[n0].ansibleHost", "spec.nodes[n999].ansibleHost"]
+
+
+def test_a_thousand_twins_are_told_once_each() -> None:
+    nodes = {f"n{number}": {"role": "compute", "ansibleHost": "10.0.0.1"} for number in range(1000)}
+    began = time.process_time()
+    found = check(plane(roles={"compute": {"nodeTemplate": KEY}}, nodes=nodes))
+    assert time.process_time() - began < 0.5
+    assert len(found.errors) == 1000
+    assert found.errors[0].message == "is the address of node n1, too"
 
 
 def plane(**spec: Any) -> OpenStackDataPlane:

@@ -1,5 +1,8 @@
 """What is written into a release's history, and when nothing is."""
 
+import base64
+import gzip
+import time
 from datetime import timedelta
 
 import msgspec
@@ -9,6 +12,7 @@ from stackwright.adapters.helm import Chart, records
 from stackwright.controllers.release.history import (
     BUSY_SECONDS,
     KEPT,
+    READ,
     Forget,
     Keep,
     Revision,
@@ -153,6 +157,49 @@ def test_a_record_that_cannot_be_read_is_numbered_past() -> None:
     broken = msgspec.structs.replace(revision(4, hand=True).secret, data={records.KEY: "broken"})
     plan = decide(history([Revision(broken)]), wanted(), NOW)
     assert [said(step) for step in plan.steps][:2] == ["tell 4", "write 5"]
+
+
+def relabelled(of: Revision, **labels: str) -> Revision:
+    metadata = msgspec.structs.replace(of.secret.metadata, labels={**of.secret.metadata.labels, **labels})
+    return Revision(msgspec.structs.replace(of.secret, metadata=metadata))
+
+
+def test_a_record_that_says_impossible_times_and_numbers_stops_nothing() -> None:
+    late = relabelled(revision(4, "pending-upgrade", hand=True), modifiedAt="9" * 18)
+    assert decide(history([late]), wanted(), NOW).waits == ()
+    assert history([relabelled(revision(4), version="9" * 63)]) == ()
+
+
+def test_of_a_long_history_the_newest_are_read() -> None:
+    assert [item.version for item in history(map(revision, range(1, READ + 9)))] == list(range(9, READ + 9))
+
+
+def test_what_records_hold_is_remembered_up_to_a_bound() -> None:
+    body = "\n".join(["kind: ConfigMap", "data:", *("- {}" for _ in range(60_000))])
+    forged = [revision(number, hand=True, manifest=f"{body}\n# {number}\n") for number in range(1, 6)]
+    held = [each.objects for each in forged]
+    assert all(held)
+    assert forged[-1].objects is held[-1]
+    assert forged[0].objects is not held[0]
+
+
+def forged(number: int, length: int, word: str = "manifest") -> Revision:
+    """Return a record of some KB that is long when it is unpacked."""
+    start, end = b'{"version":%d,"%b":"' % (number, word.encode()), b'"}'
+    packed = gzip.compress(start + b" " * (length - len(start) - len(end)) + end, 1)
+    data = {records.KEY: base64.b64encode(base64.b64encode(packed)).decode()}
+    return Revision(msgspec.structs.replace(revision(number, hand=True).secret, data=data))
+
+
+@pytest.mark.parametrize("word", ["manifest", "x"])
+@pytest.mark.parametrize("length", [records.LONGEST, records.LONGEST_READ], ids=["too-long", "long"])
+def test_long_records_take_time_once(length: int, word: str) -> None:
+    secrets = [forged(number, length, word).secret for number in range(1, READ + 1)]
+    first = [Revision(secret).record for secret in secrets]
+    assert all((record is None) == (length > records.LONGEST_READ) for record in first)
+    started = time.process_time()
+    assert [Revision(secret).record for secret in secrets] == first
+    assert time.process_time() - started < 0.05
 
 
 def test_a_history_is_of_one_release_and_in_order() -> None:

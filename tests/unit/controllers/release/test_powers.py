@@ -1,11 +1,14 @@
 """What a user's own chart may not hand on."""
 
+import time
 from typing import Any
 
 import pytest
 import yaml
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
-from stackwright.controllers.release.powers import Chart, problems
+from stackwright.controllers.release.powers import ACCOUNT_NAME, ACCOUNT_TOKEN, Chart, problems
 
 ACCOUNT = "{kind: ServiceAccount, metadata: {name: mine}}"
 ROLE = "{kind: Role, metadata: {name: r}, rules: [{apiGroups: [''], resources: [pods], verbs: [get]}]}"
@@ -76,6 +79,44 @@ def chart(objects: list[str]) -> Chart:
 )
 def test_what_the_services_own_chart_has_is_allowed(objects: list[str]) -> None:
     assert list(problems(chart(objects), chart(OURS))) == []
+
+
+ODD: list[Any] = [None, 1, [], ["x"], {}, {"x": ["y"]}, "x"]
+NAMES = (
+    *("kind", "metadata", "spec", "roleRef", "subjects", "rules", "type", "name", "annotations", "template", "verbs"),
+    *("kubernetes.io/service-account.name", "containers", "ports", "volumes", "securityContext", "add", "jobTemplate"),
+)
+KINDS = ("Role", "RoleBinding", "Secret", "Service", "NetworkPolicy", "Deployment", "CronJob", "ServiceAccount")
+odd_values = st.recursive(
+    st.sampled_from(ODD),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(NAMES), inner, max_size=4),
+    max_leaves=12,
+)
+odd_bodies = st.builds(
+    lambda kind, body: {**body, "kind": kind},
+    st.sampled_from(KINDS),
+    st.dictionaries(st.sampled_from(NAMES), odd_values, max_size=6),
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(odd_bodies, max_size=4))
+@example([{"kind": "RoleBinding", "roleRef": {"kind": "Role", "name": ["x"]}}])
+@example([{"kind": "RoleBinding", "subjects": [{"kind": "ServiceAccount", "name": ["x"]}]}])
+@example([{"kind": "Secret", "type": ACCOUNT_TOKEN, "metadata": {"annotations": {ACCOUNT_NAME: ["x"]}}}])
+def test_odd_types_are_never_a_bug(bodies: list[Any]) -> None:
+    ours = chart(OURS)
+    assert all(isinstance(problem, str) for problem in problems(Chart(bodies, "it", "here"), ours))
+
+
+def test_more_rights_than_anybody_looks_at_are_refused_at_once() -> None:
+    names = [f"n{number}" for number in range(70)]
+    rule = {"apiGroups": [""], "resources": names, "verbs": names}
+    role = {"kind": "Role", "metadata": {"name": "r"}, "rules": [rule] * 100}
+    began = time.process_time()
+    (problem,) = problems(Chart([role] * 100, "it", "here"), chart(OURS))
+    assert time.process_time() - began < 1
+    assert problem == "Roles with more than 5000 single rights together; remove most of them"
 
 
 TOKEN = "type: kubernetes.io/service-account-token"
