@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from stackwright.blueprint.claims import Claim
 from stackwright.blueprint.needs.catalog_entry import SERVICE_OF_TYPE
-from stackwright.controllers.ownership.claims import Around, claiming, claims
+from stackwright.controllers.ownership.claims import Around, claiming, claims_of_another
 from stackwright.kube.shapes.belonging import maker_of, spoken
 
 
@@ -26,7 +26,7 @@ def _another(mine: Claim, around: Around) -> str:
     """Return who has an entry of the same type and of another name; "" if nobody has."""
     for kind in claiming():
         for other in around.all(kind):
-            for claim in () if other.deleting else claims(other, around):
+            for claim in () if other.deleting else claims_of_another(other, around):
                 if (claim.sort, claim.scope) == (mine.sort, mine.scope) and claim.name != mine.name:
                     return spoken(maker_of(other))
     return ""

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from stackwright.api.keystone import KeystoneEndpoint, KeystoneService
 from stackwright.api.mariadb import GALERA_KEY, SERVER_LABEL, MariaDBAccount, MariaDBDatabase
 from stackwright.blueprint.claims import Claim
-from stackwright.controllers.ownership.claims import Around, claims, server_of
+from stackwright.controllers.ownership.claims import Around, claims_of_another, server_of
 from stackwright.controllers.ownership.standing import is_refused
 from stackwright.controllers.ownership.users import is_marked_for
 from stackwright.kube.resource import CustomResource, is_controlled
@@ -26,12 +26,15 @@ def has_made(resource: CustomResource, claim: Claim, around: Around, *, newcomer
     """
     if type(resource) in _REPORTING:
         return not newcomer and _reports(resource, claim, around)
-    return any(claim in claims(part, around) and _reports(part, claim, around) for part in _parts_of(resource, around))
+    return any(
+        claim in claims_of_another(part, around) and _reports(part, claim, around)
+        for part in _parts_of(resource, around)
+    )
 
 
 def _parts_of(resource: CustomResource, around: Around) -> Iterator[CustomResource]:
     """Yield what a service has created for itself that reports what it has made."""
-    for claim in claims(resource, around):
+    for claim in claims_of_another(resource, around):
         part = around.named(claim.of, claim.name) if claim.of in _REPORTING else None
         if isinstance(part, CustomResource) and (is_marked_for(part, resource) or is_controlled(part, resource)):
             yield part

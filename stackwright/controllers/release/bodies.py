@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
+from stackwright.blueprint.whole_numbers import read_number
 from stackwright.kube.resource import JsonObject
 
 
@@ -35,7 +36,7 @@ def field(body: JsonObject, name: str) -> JsonObject:
 def is_volume_of(claim: str, template: JsonObject, stateful_set: str) -> bool:
     """Return whether a PersistentVolumeClaim has the name of one that a StatefulSet makes from a template."""
     before, _, number = claim.rpartition("-")
-    return before == f"{name_of(template)}-{stateful_set}" and number.isdecimal()
+    return before == f"{name_of(template)}-{stateful_set}" and read_number(number) is not None
 
 
 def items(body: JsonObject, name: str) -> Iterable[JsonObject]:
