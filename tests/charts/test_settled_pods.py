@@ -14,7 +14,7 @@ from tests.charts.conftest import Render
 
 FIXED = ("selector", "serviceName", "volumeClaimTemplates", "podManagementPolicy")
 SETTLED = {
-    ("mariadb", "mariadb-galera"): ("d1b09bb8106d", "c0d3a5d71612"),
+    ("mariadb", "mariadb-galera"): ("c869dd2a981f", "c0d3a5d71612"),
     ("rabbitmq", "rabbitmq-server"): ("4564816acfcd", "94ea52f3b79a"),
     ("memcached", "memcached"): ("8e0dbcf0ca66", "e2704cd6b3b8"),
 }

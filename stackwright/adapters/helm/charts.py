@@ -6,7 +6,7 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -43,8 +43,8 @@ class Chart:
 
     digest: str
     record: JsonObject
-    weight: int = 0
-    """About how much memory it takes."""
+    weight: int = field(default=0, compare=False)
+    """About how much memory it takes where it is kept."""
 
     @property
     def name(self) -> str:
